@@ -18,6 +18,7 @@ import numpy as np
 import grouser as gr
 from experiments.experiment import Experiment, Progress, Result, Row
 from grouser.checks import FloatArray
+from grouser.plan.fidelity import AutoRoller
 from grouser.plan.trials import Trials, roller_for, start_states
 
 SEEDS, QUICK = range(1, 5), range(1, 2)
@@ -85,12 +86,12 @@ def measured(auto: Any, rms: float, speed: float, n: int, seed: int) -> dict[str
     first = np.array([speed * 0.8, 0.0, 0.0])
     velocities = rolling(auto.full, states, first)
     for name, model in (("full", auto.full), ("cheap", auto.model), ("auto", auto)):
-        roller, _ = roller_for(model, ground, None, dt=DT, threads=1)
+        roller = roller_for(model, ground, None, dt=DT, threads=1)
         begin = states.copy()
         begin[:, 6] -= auto.full.penetration if name == "full" else 0.0
         more: dict[str, Any] = {} if name == "cheap" else {"velocities": velocities}
         found[name], found[f"{name}_time"] = timed(partial(roller.run, wanted, begin, moving=first, **more))
-        if name == "auto":
+        if isinstance(roller, AutoRoller):
             found["share"] = roller.share
     return found
 

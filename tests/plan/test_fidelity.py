@@ -94,8 +94,8 @@ def test_it_is_taken_where_a_model_is() -> None:
     order = controller.command((0, 0, 0))
     assert order.feasible
     assert order.twist[0] > 0.0
-    assert isinstance(controller._samples, AutoRoller)
-    assert controller._samples.share > 0.0
+    assert isinstance(controller._nominal, AutoRoller)
+    assert controller._nominal.share > 0.0
     controller.replace_cost(gr.plan.Cost(gr.plan.Goal(-5, 0)))
     assert controller.command((0, 0, 0)).feasible
     trials = gr.plan.roll_out(auto, flat, np.tile([0.8, 0.0, 0.0], (3, 10, 1)))

@@ -11,10 +11,11 @@ import pytest
 
 import grouser as gr
 from grouser.plan.drive import cross_track
-from grouser.plan.follow import Followed, Follower
+from grouser.plan.follow import Followed, follow
 from grouser.plan.limits import Limits
 from grouser.plan.uncertain import Uncertain
 
+PLANNER = {"samples": 96, "risk": 0.5, "seed": 1}
 CORNER = [(0.0, 0.0), (4.0, 0.0), (4.0, 4.0)]
 FIELD = gr.terrain.grid(np.zeros((26, 26)), x=np.arange(-5.0, 21.0), y=np.arange(-10.0, 16.0))
 
@@ -30,11 +31,11 @@ def followed(
 ) -> Followed:
     unsure = Uncertain.of(model)
     limits = options.pop("limits", Limits.of(unsure.model.vehicle))
-    one = Follower(
-        unsure, ground, minimise="time", samples=96, risk=0.5, seed=1, limits=limits, threads=1, **options
-    )  # fmt: skip
     route: Any = SimpleNamespace(path=np.array(path), reached=True, reason="")
-    return one.drive(route, np.array([*path[0], 0.0]), np.array([*path[-1], yaw]), reached=reached)
+    return follow(
+        unsure, ground, route, np.array([*path[0], 0.0]), np.array([*path[-1], yaw]), minimise="time", limits=limits,
+        reached=reached, planner=PLANNER, threads=1, **options,
+    )  # fmt: skip
 
 
 def wall_at(x: float) -> gr.plan.KeepOut:
@@ -98,9 +99,11 @@ def test_it_gives_up_with_a_reason_where_it_is_blocked() -> None:
 
 def test_no_route_is_no_drive_and_says_why() -> None:
     unsure = Uncertain.of(MODELS["skid"])
-    one = Follower(unsure, FIELD, minimise="time", samples=32, risk=0.5, seed=1, limits=Limits())
     nothing: Any = SimpleNamespace(path=np.zeros((0, 3)), reached=False, reason="a pit lies across")
-    drive = one.drive(nothing, np.zeros(3), np.array([5.0, 0.0, 0.0]), reached=0.2)
+    goal = np.array([5.0, 0.0, 0.0])
+    drive = follow(
+        unsure, FIELD, nothing, np.zeros(3), goal, minimise="time", limits=Limits(), reached=0.2, planner=PLANNER
+    )
     assert not drive.reached
     assert drive.reason == "a pit lies across"
     assert len(drive.twist) == 0

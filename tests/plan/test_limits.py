@@ -69,8 +69,8 @@ def test_least_most_and_change_are_in_the_order_of_a_command():
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ({"speed": 0.0}, "limits speed: 0 must be positive"),
-        ({"lateral": -1.0}, "limits lateral: -1 must be at least 0"),
+        ({"speed": 0.0}, "limits speed: 0 is not positive"),
+        ({"lateral": -1.0}, "limits lateral: -1 is negative; it must be zero or more"),
         ({"turn": math.nan}, "limits turn: nan"),
         ({"curvature": math.nan}, "limits curvature: nan"),
         ({"curvature": -math.inf}, "limits curvature: -inf"),

@@ -214,7 +214,7 @@ def test_guesses_end_at_the_pose_on_level_ground_within_limits():
     ("change", "message"),
     [
         ({"pose": (1.0, 2.0)}, "pose: has 2 entries, needs 3"),
-        ({"pose": (100.0, 0.0, 0.0)}, "pose: x = 100, y = 0 m is outside the map"),
+        ({"pose": (100.0, 0.0, 0.0)}, r"pose: \(100, 0\) m is off the map"),
         ({"pose": (1.0, math.nan, 0.0)}, "pose: nan is not a finite number"),
         ({"limits": 3}, "limits: 3 is not a Limits"),
         ({"tolerance": (0.0, 0.1)}, "tolerance: 0 is not positive"),

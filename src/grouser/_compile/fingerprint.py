@@ -22,6 +22,7 @@ from grouser._compile.struct import Struct
 from grouser._compile.struct_type import type_of
 
 _MACHINERY = ("fingerprint.py", "jit.py", "lanes.py", "library.py", "struct.py", "struct_type.py")
+_MACHINERY += ("../_kernels/lanes.py", "../_kernels/elementary.py")  # what lanes make of `math.sin` and others
 _SETTINGS = ("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "ENABLE_AVX", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE", "USING_SVML")
 
 

@@ -1,8 +1,9 @@
 """Lanes: eight numbers that a kernel treats as one, each step of it done for eight rollouts at once.
 
 Compiled they are a vector of the processor. Kernels that add, multiply and compare numbers take lanes as they are; a
-choice that depends on them is made by `where`, as no branch can go two ways. The entries of an array of lanes begin at
-multiples of 64 bytes: `zero_lanes` makes such arrays.
+choice that depends on them is made by `where`, as no branch can go two ways. `where`, `both`, `either`, `only` and
+`bits` take single numbers and bools, too, so that one kernel does a step of one rollout or of eight. The entries of an
+array of lanes begin at multiples of 64 bytes: `zero_lanes` makes such arrays.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import builtins
 import math
 import operator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -67,10 +69,11 @@ def zero_lanes(*shape: int) -> Any:
     return room[first : len(room) - LANES + first].reshape(*shape, LANES)
 
 
-def zero_struct(kind: Any, **sizes: int) -> Any:
-    """A struct whose fields all are arrays of lanes, zero; given is a size for every name in the shapes."""
-    shapes = {name: [sizes.get(n, n) for n in field.shape] for name, field in kind._fields.items()}
-    return kind(**{name: zero_lanes(*shape) for name, shape in shapes.items()})
+def zero_struct(kind: Any, **given: Any) -> Any:
+    """A struct of zero arrays of lanes. Given are a size for every name in the shapes, and the structs in it."""
+    shapes = {name: [given.get(n, n) for n in field.shape] for name, field in kind._fields.items() if field.shape}
+    structs = {name: given[name] for name in kind._structs}
+    return kind(**{name: zero_lanes(*shape) for name, shape in shapes.items()}, **structs)
 
 
 def _splat(builder: Any, value: Any) -> Any:
@@ -87,9 +90,12 @@ def _numbers(builder: Any, args: Any) -> list[Any]:
     return [one if isinstance(one.type, ir.VectorType) else _splat(builder, one) for one in args]
 
 
-def declare(function: Any, build: Any, result: Any, arguments: int = 2) -> None:
-    """Let a function take lanes, or lanes and float64; build(builder, values…) emits it."""
-    kinds = [(lanes,)] if arguments == 1 else [(lanes, lanes), (lanes, types.float64), (types.float64, lanes)]
+_ONE = [(lanes,)]
+_TWO = [(lanes, lanes), (lanes, types.float64), (types.float64, lanes)]
+
+
+def declare(function: Any, build: Any, result: Any, kinds: Any = _TWO) -> None:
+    """Let a function take arguments of these kinds; build(builder, values…) emits it, of lanes alone if any is."""
 
     class Template(ConcreteTemplate):
         key = function
@@ -100,7 +106,8 @@ def declare(function: Any, build: Any, result: Any, arguments: int = 2) -> None:
 
         @lower_builtin(function, *one)
         def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            return build(builder, *_numbers(builder, args))
+            vectors = any(isinstance(kind, (LanesType, MaskType)) for kind in sig.args)
+            return build(builder, *(_numbers(builder, args) if vectors else args))
 
 
 def _vector_function(name: str) -> Any:
@@ -121,28 +128,80 @@ for _key, _inplace, _name in (
         declare(_one, lambda builder, a, b, name=_name: getattr(builder, name)(a, b), lanes)
 for _key, _sign in ((operator.lt, "<"), (operator.le, "<="), (operator.gt, ">"), (operator.ge, ">=")):
     declare(_key, lambda builder, a, b, sign=_sign: builder.fcmp_ordered(sign, a, b), mask)
-declare(operator.neg, lambda builder, a: builder.fneg(a), lanes, 1)
-declare(builtins.abs, _vector_function("fabs"), lanes, 1)
-declare(math.sqrt, _vector_function("sqrt"), lanes, 1)
-declare(math.floor, _vector_function("floor"), lanes, 1)
+declare(operator.neg, lambda builder, a: builder.fneg(a), lanes, _ONE)
+for _function, _name in ((builtins.abs, "fabs"), (math.sqrt, "sqrt"), (math.floor, "floor")):
+    declare(_function, _vector_function(_name), lanes, _ONE)
 declare(math.copysign, _vector_function("copysign"), lanes)
 declare(builtins.min, lambda builder, a, b: builder.select(builder.fcmp_ordered("<", b, a), b, a), lanes)
 declare(builtins.max, lambda builder, a, b: builder.select(builder.fcmp_ordered(">", b, a), b, a), lanes)
 
 
+def where(condition: Any, yes: Any, no: Any) -> Any:
+    """`yes` where the condition holds, else `no`; both are evaluated."""
+    return yes if condition else no
+
+
+def both(a: Any, b: Any) -> Any:
+    """Where a and b hold."""
+    return a and b
+
+
+def either(a: Any, b: Any) -> Any:
+    """Where a or b holds."""
+    return a or b
+
+
+def only(a: Any, b: Any) -> Any:
+    """Where a holds and b does not."""
+    return a and not b
+
+
+def bits(condition: Any) -> int:
+    """A mask as a whole number, the first lane in its lowest bit; of a bool 0 or 1."""
+    return int(condition)
+
+
+def _select(builder: Any, condition: Any, yes: Any, no: Any) -> Any:
+    return builder.select(condition, yes, no)
+
+
+declare(where, _select, types.float64, [(types.boolean, types.float64, types.float64)])
+declare(where, _select, lanes, [(mask, *one) for one in product((lanes, types.float64), repeat=2)])
+for _kind in (mask, types.boolean):
+    declare(both, lambda builder, a, b: builder.and_(a, b), _kind, [(_kind, _kind)])
+    declare(either, lambda builder, a, b: builder.or_(a, b), _kind, [(_kind, _kind)])
+    declare(only, lambda builder, a, b: builder.and_(a, builder.not_(b)), _kind, [(_kind, _kind)])
+declare(bits, lambda builder, a: builder.zext(a, ir.IntType(64)), types.int64, [(types.boolean,)])
+declare(
+    bits,
+    lambda builder, a: builder.zext(builder.bitcast(a, ir.IntType(LANES)), ir.IntType(64)),
+    types.int64,
+    [(mask,)],
+)
+
+
 class Emitted:
-    """A value that is being compiled: sums and products of it are emitted, by functions that are plain Python."""
+    """A value that is being compiled: what plain Python functions do with it is emitted."""
 
     def __init__(self, builder: Any, value: Any) -> None:
         self.builder, self.value = builder, value
 
-    def _with(self, name: str, a: Any, b: Any) -> Emitted:
+    def _values(self, *numbers: Any) -> list[Any]:
         double = ir.DoubleType()
-        values = [one.value if isinstance(one, Emitted) else ir.Constant(double, one) for one in (a, b)]
-        return Emitted(self.builder, getattr(self.builder, name)(*_numbers(self.builder, values)))
+        values = [one.value if isinstance(one, Emitted) else ir.Constant(double, one) for one in numbers]
+        return _numbers(self.builder, values)
 
-    def floor(self) -> Emitted:
-        return Emitted(self.builder, _vector_function("floor")(self.builder, self.value))
+    def _with(self, name: str, a: Any, b: Any) -> Emitted:
+        return Emitted(self.builder, getattr(self.builder, name)(*self._values(a, b)))
+
+    def call(self, name: str, *more: Any) -> Emitted:
+        """An LLVM function of it, and of more numbers."""
+        return Emitted(self.builder, _vector_function(name)(self.builder, *self._values(self, *more)))
+
+    def pick(self, sign: str, limit: Any, yes: Any, no: Any) -> Emitted:
+        """`yes` where it is < or > a limit, else `no`."""
+        condition = self.builder.fcmp_ordered(sign, *self._values(self, limit))
+        return Emitted(self.builder, self.builder.select(condition, *self._values(yes, no)))
 
     def __add__(self, other: Any) -> Emitted:
         return self._with("fadd", self, other)
@@ -153,47 +212,13 @@ class Emitted:
     def __mul__(self, other: Any) -> Emitted:
         return self._with("fmul", self, other)
 
+    def __truediv__(self, other: Any) -> Emitted:
+        return self._with("fdiv", self, other)
+
     def __rsub__(self, other: Any) -> Emitted:
         return self._with("fsub", other, self)
 
     __radd__, __rmul__ = __add__, __mul__
-
-
-@intrinsic
-def where(typingctx: Any, condition: Any, yes: Any, no: Any) -> Any:
-    """Of each lane `yes` where the condition holds, else `no`."""
-    if condition != mask:
-        return None
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        a, b = _numbers(builder, args[1:])
-        return builder.select(args[0], a, b)
-
-    return lanes(mask, yes, no), codegen
-
-
-def _mask_operation(build: Any, doc: str) -> Any:
-    def typed(typingctx: Any, a: Any, b: Any) -> Any:
-        return mask(mask, mask), lambda context, builder, sig, args: build(builder, *args)
-
-    typed.__doc__ = doc
-    return intrinsic(typed)
-
-
-both = _mask_operation(lambda builder, a, b: builder.and_(a, b), "Where a and b hold.")
-either = _mask_operation(lambda builder, a, b: builder.or_(a, b), "Where a or b holds.")
-only = _mask_operation(lambda builder, a, b: builder.and_(a, builder.not_(b)), "Where a holds and b does not.")
-
-
-@intrinsic
-def bits(typingctx: Any, condition: Any) -> Any:
-    """A mask as a whole number, the first lane in its lowest bit."""
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        number = builder.bitcast(args[0], ir.IntType(LANES))
-        return builder.zext(number, ir.IntType(64))
-
-    return types.int64(mask), codegen
 
 
 @intrinsic

@@ -118,7 +118,8 @@ class Struct:
 
     def _array_words(self, name: str, value: Any, shape: tuple[int | str, ...]) -> tuple[int, ...]:
         if self._fields[name].kind == "v":
-            if value.ndim != len(shape) + 1 or 8 * value.shape[-1] != _LANE_BYTES or value.ctypes.data % _LANE_BYTES:
+            aligned = value.size == 0 or value.ctypes.data % _LANE_BYTES == 0
+            if value.ndim != len(shape) + 1 or 8 * value.shape[-1] != _LANE_BYTES or not aligned:
                 raise TypeError(f"{type(self).__name__}.{name}: is not an array of `zero_lanes`")
             return (value.ctypes.data, *value.shape[:-1])
         if value.ndim != len(shape):

@@ -1,38 +1,42 @@
-"""Sine, cosine and arctangent of lanes (`_compile/lanes.py`), by the series of `elementary.py`."""
+"""Sine, cosine, arcsine and arctangent of lanes (`_compile/lanes.py`), by the series of `elementary.py`."""
 
 import math
 from typing import Any
 
-from grouser._compile.jit import inlined
-from grouser._compile.lanes import Emitted, declare, lanes, where
+from grouser._compile.lanes import Emitted, declare, lanes
 from grouser._kernels.elementary import HALF_PI, sine_cosine, small_arctangent
 
-_PLAIN = getattr(sine_cosine, "py_func", sine_cosine)
 _TAN_PI_8 = 0.4142135623730950
 
 
-def _turned(which: int) -> Any:
-    """Emit the sine (0) or cosine (1) of any angle."""
-
-    def build(builder: Any, angle: Any) -> Any:
-        x = Emitted(builder, angle)
-        whole = (x * (1.0 / (2.0 * math.pi)) + 0.5).floor()
-        return _PLAIN(x - whole * (2.0 * math.pi))[which].value
-
-    return build
+def _plain(kernel: Any) -> Any:
+    return getattr(kernel, "py_func", kernel)
 
 
-declare(math.sin, _turned(0), lanes, 1)
-declare(math.cos, _turned(1), lanes, 1)
+def _sine_cosine(angle: Emitted) -> Any:
+    """Of any angle."""
+    whole = (angle * (1.0 / (2.0 * math.pi)) + 0.5).call("floor")
+    return _plain(sine_cosine)(angle - whole * (2.0 * math.pi))
 
 
-@inlined
-def arctangent2(y, x):
-    """atan2(y, x) of lanes; 0 for 0, 0."""
-    a = abs(x)
-    b = abs(y)
-    t = min(a, b) / max(max(a, b), 1e-300)
-    large = t > _TAN_PI_8
-    angle = where(large, 0.5 * HALF_PI, 0.0) + small_arctangent(where(large, t - 1.0, t) / where(large, t + 1.0, 1.0))
-    angle = where(b > a, HALF_PI - angle, angle)
-    return math.copysign(where(x < 0.0, 2.0 * HALF_PI - angle, angle), y)
+def _arctangent2(y: Emitted, x: Emitted) -> Emitted:
+    """atan2(y, x); 0 for 0, 0."""
+    a, b = x.call("fabs"), y.call("fabs")
+    larger = a.pick("<", b, b, a)
+    t = a.pick("<", b, a, b) / larger.pick("<", 1e-300, 1e-300, larger)
+    ratio = t.pick(">", _TAN_PI_8, t - 1.0, t) / t.pick(">", _TAN_PI_8, t + 1.0, 1.0)
+    angle = t.pick(">", _TAN_PI_8, 0.5 * HALF_PI, 0.0) + _plain(small_arctangent)(ratio)
+    angle = b.pick(">", a, HALF_PI - angle, angle)
+    return x.pick("<", 0.0, 2.0 * HALF_PI - angle, angle).call("copysign", y)
+
+
+def _arcsine(x: Emitted) -> Emitted:
+    """Within ±π/2, for |x| ≤ 1."""
+    rest = 1.0 - x * x
+    return _arctangent2(x, rest.pick("<", 0.0, 0.0, rest).call("sqrt"))
+
+
+declare(math.sin, lambda builder, a: _sine_cosine(Emitted(builder, a))[0].value, lanes, [(lanes,)])
+declare(math.cos, lambda builder, a: _sine_cosine(Emitted(builder, a))[1].value, lanes, [(lanes,)])
+declare(math.asin, lambda builder, a: _arcsine(Emitted(builder, a)).value, lanes, [(lanes,)])
+declare(math.atan2, lambda builder, y, x: _arctangent2(Emitted(builder, y), Emitted(builder, x)).value, lanes)

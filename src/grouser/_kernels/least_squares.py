@@ -3,6 +3,7 @@
 import math
 
 from grouser._compile.jit import inlined, kernel
+from grouser._compile.lanes import bits, both
 
 # The normal equations square the condition: a pivot this much smaller than its column costs four of the sixteen digits,
 # a QR half as many. Pivots of ordinary vehicles are above 0.2: the QR decides only where something is nearly open.
@@ -75,13 +76,16 @@ def cholesky_solve(N, n, smallest, floor, x):
     """x ← N⁻¹ x by L D Lᵀ of the upper half of N, overwritten; False if a pivot falls below smallest · N_ii or floor.
 
     Row k of the upper half then holds D_k Lᵀ, and the diagonal 1/D_k: only products are left for `back_substitute`.
+    Of lanes: which were solved; it ends early once none is left.
     """
     for i in range(1, n):
         N[i, 0] = N[i, i]  # the lower half is free
+    solved = floor <= math.inf
     for k in range(n):
         pivot = N[k, k]
-        if not (pivot > smallest * N[k, 0] and pivot > floor):
-            return False
+        solved = both(solved, both(pivot > smallest * N[k, 0], pivot > floor))
+        if bits(solved) == 0:
+            return solved
         inverse = 1.0 / pivot
         for i in range(k + 1, n):
             factor = N[k, i] * inverse
@@ -90,7 +94,7 @@ def cholesky_solve(N, n, smallest, floor, x):
                 N[i, j] -= factor * N[k, j]
         N[k, k] = inverse
     back_substitute(N, n, x)
-    return True
+    return solved
 
 
 @inlined
@@ -129,20 +133,6 @@ def longest_row(H, k, m, n):
 
 
 @inlined
-def begin_reflection(H, k, n, size):
-    """Row k, of length `size` from column k on, becomes the vector of the reflection that leaves its diagonal alone.
-
-    Returns that diagonal and the squared length of the vector.
-    """
-    diagonal = -size if H[k, k] > 0.0 else size
-    H[k, k] -= diagonal
-    squared = 0.0
-    for j in range(k, n):
-        squared += H[k, j] * H[k, j]
-    return diagonal, squared
-
-
-@inlined
 def reflect(vector, squared, k, n, x):
     """x ← (I − 2 v vᵀ/v²) x, columns k … n − 1."""
     dot = 0.0
@@ -151,6 +141,26 @@ def reflect(vector, squared, k, n, x):
     dot *= 2.0 / squared
     for j in range(k, n):
         x[j] -= dot * vector[j]
+
+
+@inlined
+def eliminate(H, k, best, m, n, size):
+    """One step of a QR of the rows of H (m, n), the best row first: it is swapped with row k and reflected onto axis k.
+
+    The rows after it follow. Row k holds the vector of the reflection, until `end_reflection`. Returns the entry that
+    the reflection leaves on the diagonal, and the squared length of the vector. size: of the row, from column k on.
+    """
+    if best != k:
+        for j in range(n):
+            H[k, j], H[best, j] = H[best, j], H[k, j]
+    diagonal = -size if H[k, k] > 0.0 else size
+    H[k, k] -= diagonal
+    squared = 0.0
+    for j in range(k, n):
+        squared += H[k, j] * H[k, j]
+    for i in range(k + 1, m):
+        reflect(H[k], squared, k, n, H[i])
+    return diagonal, squared
 
 
 @inlined
@@ -177,16 +187,21 @@ def factorise_pivoted(B, b, m, n, pivot):
         if not size > _RANK * first:
             break
         rank += 1
-        if best != k:
-            pivot[k], pivot[best] = pivot[best], pivot[k]
-            for r in range(m):
-                B[k, r], B[best, r] = B[best, r], B[k, r]
-        diagonal, squared = begin_reflection(B, k, m, size)
-        for j in range(k + 1, n):
-            reflect(B[k], squared, k, m, B[j])
+        pivot[k], pivot[best] = pivot[best], pivot[k]
+        diagonal, squared = eliminate(B, k, best, n, m, size)
         reflect(B[k], squared, k, m, b)
         end_reflection(B, k, m, diagonal)
     return rank
+
+
+@inlined
+def solve_triangle(B, rank, x):
+    """x ← R⁻¹ x of the upper triangle R that `factorise_pivoted` left in B."""
+    for i in range(rank - 1, -1, -1):
+        total = x[i]
+        for k in range(i + 1, rank):
+            total -= B[k, i] * x[k]
+        x[i] = total / B[i, i]
 
 
 @kernel
@@ -194,16 +209,9 @@ def minimum_norm(B, b, m, n, N, x, work, pivot):
     """As `least_squares`, for any rank: Bᵀ P = Q [R S], x = P [y − T z; z] with T = R⁻¹S and z of smallest ‖x‖."""
     rank = factorise_pivoted(B, b, m, n, pivot)
     free = n - rank
-    for i in range(rank - 1, -1, -1):
-        for j in range(rank, n):
-            total = B[j, i]
-            for k in range(i + 1, rank):
-                total -= B[k, i] * B[j, k]
-            B[j, i] = total / B[i, i]
-        total = b[i]
-        for k in range(i + 1, rank):
-            total -= B[k, i] * b[k]
-        b[i] = total / B[i, i]
+    for j in range(rank, n):
+        solve_triangle(B, rank, B[j])
+    solve_triangle(B, rank, b)
     # (I + TᵀT) z = Tᵀ y: its eigenvalues are at least one, so the plain Cholesky is safe.
     z = work[2]
     for i in range(free):

@@ -1,7 +1,7 @@
 """Equality constraints by their null space: x = x₀ + N z with N orthonormal, from a pivoted factorisation."""
 
 from grouser._compile.jit import kernel
-from grouser._kernels.least_squares import begin_reflection, cholesky_solve, end_reflection, longest_row, reflect
+from grouser._kernels.least_squares import cholesky_solve, eliminate, end_reflection, longest_row, reflect
 
 
 @kernel
@@ -22,13 +22,8 @@ def factorise_rows(H, h, m, n, tolerance, Q):
         if not size > tolerance * first:
             break
         rank += 1
-        if best != k:
-            h[k], h[best] = h[best], h[k]
-            for j in range(n):
-                H[k, j], H[best, j] = H[best, j], H[k, j]
-        diagonal, squared = begin_reflection(H, k, n, size)
-        for i in range(k + 1, m):
-            reflect(H[k], squared, k, n, H[i])
+        h[k], h[best] = h[best], h[k]
+        diagonal, squared = eliminate(H, k, best, m, n, size)
         for i in range(n):
             reflect(H[k], squared, k, n, Q[i])
         end_reflection(H, k, n, diagonal)

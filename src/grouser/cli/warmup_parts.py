@@ -101,11 +101,12 @@ def dynamics() -> None:
 
 
 def planning() -> None:
-    """Planned rollouts with costs, eight at a time, one by one (RecBot has springs) and dynamic; a route."""
+    """Planned rollouts with costs, eight at a time, one by one (RecBot has springs) and dynamic; a command; a route."""
     zoe, nodes = gr.vehicle("zoe"), np.linspace(-9.0, 9.0, 19)
     ground, cost = gr.terrain.grid(np.zeros((19, 19)), nodes, nodes), gr.plan.Cost(gr.plan.Goal(1.0, 0.0))
     for model in (gr.Kinematics(zoe), gr.Kinematics(gr.vehicle("recbot")), gr.Dynamics(zoe)):
         gr.plan.roll_out(model, ground, np.zeros((2, 1, 3)), cost=cost)
+    gr.plan.MPPI(gr.Kinematics(zoe), ground, cost).issue(np.zeros(3))
     gr.plan.route(gr.Kinematics(zoe), ground, (-3.0, 0.0), (3.0, 0.0), alternatives=False)
 
 

@@ -126,14 +126,12 @@ class Pilot:
         return self._twist
 
     def _plan(self, time: float, state: FloatArray, pose: FloatArray) -> None:
-        from grouser.plan.bias import bias_change
-
         controller, order = self._controller, self._order
         assert controller is not None
 
         def work() -> Command:
             if order is not None:
-                controller.bias = controller.bias + bias_change(order, pose, PERIOD)
+                controller.learn_bias(order, pose)
             return controller.command(state)
 
         self._asked, self._next = time, time + PERIOD

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +28,12 @@ checked = Checker(PlanError)
 class Term:
     """A part of a cost."""
 
+    _entries: ClassVar[dict[str, str | tuple[str, ...]]]
+
+    def __init_subclass__(cls, **entries: str | tuple[str, ...]) -> None:
+        """entries: of the engine's `CostArrays`, each with the name of the term's field, or names of several."""
+        cls._entries = entries
+
     def __post_init__(self) -> None:
         for one in dataclasses.fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
             value = getattr(self, one.name)
@@ -38,7 +44,10 @@ class Term:
 
     def arrays(self) -> dict[str, Any]:
         """Fields of the engine's `CostArrays` that it sets."""
-        raise NotImplementedError
+        return {
+            entry: getattr(self, names) if isinstance(names, str) else [getattr(self, name) for name in names]
+            for entry, names in self._entries.items()
+        }
 
 
 def place(default: Any = dataclasses.MISSING) -> Any:
@@ -47,7 +56,7 @@ def place(default: Any = dataclasses.MISSING) -> Any:
 
 
 @dataclass(frozen=True)
-class Goal(Term):
+class Goal(Term, goal=("weight", "x", "y", "radius")):
     """Distance to a place: half by where a rollout ends, half by its mean along the way."""
 
     x: float = place()
@@ -59,12 +68,9 @@ class Goal(Term):
     radius: float = 0.0
     """Distance at which it is reached [m]."""
 
-    def arrays(self) -> dict[str, Any]:
-        return {"goal": [self.weight, self.x, self.y, self.radius]}
-
 
 @dataclass(frozen=True)
-class Heading(Term):
+class Heading(Term, heading=("weight", "yaw")):
     """Yaw at the end; with a goal it counts near it."""
 
     yaw: float = place()
@@ -72,12 +78,9 @@ class Heading(Term):
     weight: float = 1.0
     """Cost of a radian [1/rad]."""
 
-    def arrays(self) -> dict[str, Any]:
-        return {"heading": [self.weight, self.yaw]}
-
 
 @dataclass(frozen=True, eq=False)
-class Path(Term):
+class Path(Term, path_weight=("weight", "aside")):
     """Length of a path that is left to drive, and the distance from it."""
 
     points: ArrayLike = field(metadata={"array": True})
@@ -97,11 +100,11 @@ class Path(Term):
     def arrays(self) -> dict[str, Any]:
         points = np.asarray(self.points)
         length = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
-        return {"path": np.column_stack([points, length]), "path_weight": [self.weight, self.aside]}
+        return {**super().arrays(), "path": np.column_stack([points, length])}
 
 
 @dataclass(frozen=True)
-class Speed(Term):
+class Speed(Term, speed=("weight", "speed")):
     """Squared difference from a speed along the way; negative is backwards."""
 
     speed: float = place(1.0)
@@ -109,34 +112,25 @@ class Speed(Term):
     weight: float = 1.0
     """Cost in a second, per (m/s)² [s/m²]."""
 
-    def arrays(self) -> dict[str, Any]:
-        return {"speed": [self.weight, self.speed]}
-
 
 @dataclass(frozen=True)
-class Time(Term):
+class Time(Term, time="weight"):
     """Time that passes; every rollout that does not end early has the same."""
 
     weight: float = 1.0
     """Cost of a second [1/s]."""
 
-    def arrays(self) -> dict[str, Any]:
-        return {"time": self.weight}
-
 
 @dataclass(frozen=True)
-class Energy(Term):
+class Energy(Term, energy="weight"):
     """Energy of the motors."""
 
     weight: float = 0.001
     """Cost of a joule [1/J]."""
 
-    def arrays(self) -> dict[str, Any]:
-        return {"energy": self.weight}
-
 
 @dataclass(frozen=True)
-class TipMargin(Term):
+class TipMargin(Term, tip=("weight", "margin")):
     """Squared shortfall of the tip margin, the angle the force may turn before a wheel lifts."""
 
     margin: float = math.radians(15.0)
@@ -144,12 +138,9 @@ class TipMargin(Term):
     weight: float = 100.0
     """Cost of a missing rad² in a second [1/(rad² s)]."""
 
-    def arrays(self) -> dict[str, Any]:
-        return {"tip": [self.weight, self.margin]}
-
 
 @dataclass(frozen=True)
-class Slip(Term):
+class Slip(Term, slip=("weight", "limit")):
     """Slip of the wheels along their heading, as a share of the speed of their rims, above a limit."""
 
     limit: float = 0.2
@@ -157,23 +148,17 @@ class Slip(Term):
     weight: float = 2.0
     """Cost of slip 1 in a second [1/s]."""
 
-    def arrays(self) -> dict[str, Any]:
-        return {"slip": [self.weight, self.limit]}
-
 
 @dataclass(frozen=True)
-class Roughness(Term):
+class Roughness(Term, roughness="weight"):
     """Squared rate of roll and pitch."""
 
     weight: float = 0.1
     """Cost in a second, per (rad/s)² [s/rad²]."""
 
-    def arrays(self) -> dict[str, Any]:
-        return {"roughness": self.weight}
-
 
 @dataclass(frozen=True)
-class Clearance(Term):
+class Clearance(Term, near=("weight", "distance")):
     """Closeness to keep-outs and to the edge of the map."""
 
     distance: float = 0.5
@@ -181,12 +166,9 @@ class Clearance(Term):
     weight: float = 5.0
     """Cost of a missing metre in a second [1/(m s)]."""
 
-    def arrays(self) -> dict[str, Any]:
-        return {"near": [self.weight, self.distance]}
-
 
 @dataclass(frozen=True)
-class CommandRate(Term):
+class CommandRate(Term, command_rate=("speed", "speed", "turn")):
     """Squared change of the commands."""
 
     speed: float = 0.05
@@ -194,12 +176,9 @@ class CommandRate(Term):
     turn: float = 0.05
     """Of the turn rate: cost in a second, per (rad/s²)² [s³/rad²]."""
 
-    def arrays(self) -> dict[str, Any]:
-        return {"command_rate": [self.speed, self.speed, self.turn]}
-
 
 @dataclass(frozen=True, eq=False)
-class Field(Term):
+class Field(Term, field_weight="weight"):
     """A raster of costs to go, such as that of a route."""
 
     values: ArrayLike = field(metadata={"array": True})
@@ -216,9 +195,6 @@ class Field(Term):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "values", self.raster.values)
-
-    def arrays(self) -> dict[str, Any]:
-        return {"field_weight": self.weight}
 
     @property
     def raster(self) -> Raster:
@@ -303,16 +279,13 @@ class Cost:
     @cached_property
     def arrays(self) -> CostArrays:
         """The terms for the engine; valid while this cost is alive."""
-        values: dict[str, Any] = {
-            "goal": np.zeros(4), "heading": np.zeros(2), "speed": np.zeros(2), "time": 0.0, "energy": 0.0,
-            "tip": np.zeros(2), "slip": np.zeros(2), "roughness": 0.0, "command_rate": np.zeros(3), "near": np.zeros(2),
-            "path": np.zeros((0, 3)), "path_weight": np.zeros(2), "field_weight": 0.0,
-        }  # fmt: skip
+        made: CostArrays = CostArrays.zeros(corners=0, terms=0, time=0.0, energy=0.0, roughness=0.0, field_weight=0.0)
         for one in self.terms:
             if isinstance(one, Term):
-                values |= one.arrays()
+                made.repoint(**one.arrays())
         own = [one.bound.pair for one in self.terms if isinstance(one, OwnCost)]
-        return CostArrays(**values, own=np.array(own, dtype=np.int64).reshape(-1, 2))
+        made.repoint(own=np.array(own, dtype=np.int64).reshape(-1, 2))
+        return made
 
     @cached_property
     def field(self) -> Raster:
@@ -323,17 +296,22 @@ class Cost:
         return f"Cost({', '.join(map(repr, self.terms))})"
 
 
+def offsets(corners: FloatArray, point: FloatArray) -> FloatArray:
+    """From the nearest place of each segment of a path (m, 2) to a point (2,), (m − 1, 2) [m]."""
+    a, d = corners[:-1], np.diff(corners, axis=0)
+    part = np.clip(np.sum((point - a) * d, axis=1) / np.maximum(np.sum(d * d, axis=1), 1e-12), 0.0, 1.0)
+    return np.asarray(point - a - part[:, None] * d)
+
+
 def segment_near(path: FloatArray, start: int, x: float, y: float) -> int:
     """Segment of a path (n, 3) of `CostArrays` that a vehicle at (x, y) [m] is near, from the last one on.
 
     As `path_left` of the engine finds it: a path that comes back to its start is not begun again.
     """
     first = max(start - 2, 0)
-    a, d = path[first:-1, :2], np.diff(path[first:, :2], axis=0)
-    if not len(a):
+    if first > len(path) - 2:
         return 0
-    part = np.clip(np.sum(((x, y) - a) * d, axis=1) / np.maximum(np.sum(d * d, axis=1), 1e-12), 0.0, 1.0)
-    away = np.hypot(*((x, y) - a - part[:, None] * d).T)
+    away = np.hypot(*offsets(path[first:, :2], np.array([x, y])).T)
     best = np.minimum.accumulate(away)
     ahead = path[first:-1, 2] - path[min(start + 1, len(path) - 1), 2]
     beyond = np.flatnonzero(ahead[1:] > 3.0 + best[:-1])

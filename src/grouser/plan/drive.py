@@ -20,8 +20,7 @@ from grouser.logs.log import Sensor
 from grouser.model import Model
 from grouser.motion import Fit, MotionModel, consistency
 from grouser.motion.spread import default_spread
-from grouser.plan.bias import bias_change
-from grouser.plan.cost import Cost, Path
+from grouser.plan.cost import Cost, Path, offsets
 from grouser.plan.mppi import MPPI, Command
 from grouser.plan.trials import MEANING
 from grouser.plan.world import Reading, Sensors, World
@@ -43,7 +42,7 @@ REST = 2.0
 
 @dataclass(frozen=True, eq=False)
 class Drive:
-    """What happened in a closed loop, a row per step of the controller."""
+    """A drive in a closed loop, a row per step of the controller."""
 
     reached: bool
     """Whether it came to the goal."""
@@ -141,7 +140,7 @@ def drive(
     """Drive a true vehicle over a true ground with what a robot has: sensors, an estimator, calibration and MPPI.
 
     model: what is known of the vehicle: a fit, or a model. truth: how it moves. known: the map that the planner has;
-    None: the true ground. adapt: the planner's model follows what is seen on the way. A fit is calibrated by intervals
+    None: the true ground. adapt: the planner's model adapts during the drive. A fit is calibrated by intervals
     [s]; the difference of the last half second between predicted and estimated motion is a bias of kinematic models.
     reached: distance to the goal, or to the end of the path, at which the drive ends [m]. planner: options of `MPPI`.
     The world is noisy by a seed; the same seed gives the same drive.
@@ -181,11 +180,11 @@ def drive(
             status = "off_map"
             break
         if adapt and order is not None:
-            controller.bias = controller.bias + bias_change(order, pose, controller.dt)
+            controller.learn_bias(order, pose)
         order = controller.command(planned, _velocity(controller, estimate, board.latest))
-        rows.append(
-            (world.time, world.state, pose, covariance, order.twist, order.risk, order.reason, _slip(board.fit))
-        )
+        parameters = board.fit.values.items() if isinstance(board.fit, Fit) else ()
+        slip = {name: value for name, value in parameters if name.startswith("slip.")}
+        rows.append((world.time, world.state, pose, covariance, order.twist, order.risk, order.reason, slip))
         if np.hypot(*(world.position[:2] - target)) < reached:
             break
         status = _step(world, controller, order.twist, board)
@@ -212,9 +211,10 @@ class _Board:
             known = replace(model, model=replace(model.model, sensor=sensors.stated(self.mount)))
             self._learner = StreamingCalibrator(known, interval=interval)
         rolls = isinstance(motion, Kinematics) or (isinstance(motion, MotionModel) and motion.velocity_driven)
-        self._rolls: Any = truth.vehicle
-        if rolls:
-            self._rolls = _other_grounds(model) if isinstance(model, Fit) else model
+        self._rolls: Any = model if rolls else truth.vehicle
+        if rolls and isinstance(model, Fit) and model.spread is None:
+            # With the usual spread between grounds: the estimator learns slip, too.
+            self._rolls = replace(model, spread=default_spread(model.systematic))
         self._updates = False
         self.changes: tuple[dict[str, Any], ...] = ()
 
@@ -262,13 +262,8 @@ class _Board:
         return found
 
 
-def _other_grounds(fit: Fit) -> Fit:
-    """The fit with the spread between grounds, the usual one where it knows none: the estimator learns slip, too."""
-    return fit if fit.spread is not None else replace(fit, spread=default_spread(fit.systematic))
-
-
 def _step(world: World, controller: MPPI, twist: FloatArray, board: _Board) -> str:
-    """One step of the controller; returns how it went."""
+    """One step of the controller; returns its status."""
     for _ in range(SUBSTEPS):
         status = world.move(controller.rates(twist, world.state))
         if status is not Status.OK:
@@ -304,21 +299,15 @@ def _velocity(controller: MPPI, estimate: RobotEstimate, sample: Reading) -> Flo
     return np.concatenate([estimate.twist, sample.rates])
 
 
-def _slip(fit: Any) -> dict[str, float]:
-    return {n: v for n, v in fit.values.items() if n.startswith("slip.")} if isinstance(fit, Fit) else {}
-
-
 def cross_track(path: ArrayLike, xy: FloatArray) -> FloatArray:
     """Distance of points (n, 2) from a path (m, 2) [m], left of it positive, (n,)."""
     corners = np.asarray(path, dtype=np.float64)
-    a, d = corners[:-1], np.diff(corners, axis=0)
+    ahead = np.diff(corners, axis=0)
     out = np.empty(len(xy))
-    for k, p in enumerate(xy):
-        part = np.clip(np.einsum("ij,ij->i", p - a, d) / np.maximum(np.einsum("ij,ij->i", d, d), 1e-12), 0.0, 1.0)
-        away = p - a - part[:, None] * d
-        i = int(np.argmin(np.einsum("ij,ij->i", away, away)))
-        side = d[i, 0] * away[i, 1] - d[i, 1] * away[i, 0]
-        out[k] = math.copysign(float(np.hypot(*away[i])), side)
+    for k, point in enumerate(xy):
+        off = offsets(corners, point)
+        i = int(np.argmin(np.hypot(*off.T)))
+        out[k] = math.copysign(np.hypot(*off[i]), ahead[i, 0] * off[i, 1] - ahead[i, 1] * off[i, 0])
     return out
 
 

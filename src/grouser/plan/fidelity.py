@@ -14,7 +14,7 @@ from grouser.errors import PlanError
 from grouser.kinematics import Kinematics
 from grouser.model import Model
 from grouser.motion import Fit, MotionModel
-from grouser.plan.trials import Bounds, Roller, Trials
+from grouser.plan.trials import Roller, Trials
 from grouser.simulation.drive import twist
 from grouser.simulation.simulate import start_velocity
 from grouser.vehicles import Vehicle
@@ -95,57 +95,31 @@ class Auto:
         return asked
 
 
-class AutoRoller:
-    """Rolls out by both models; in use as a `Roller`."""
+class AutoRoller(Roller):
+    """Rolls out by both models."""
 
     def __init__(self, auto: Auto, ground: Any, cost: Any = None, **options: Any) -> None:
         """As `Roller`."""
+        super().__init__(auto.model, ground, cost, **options)
         self.auto = auto
-        self._cheap = Roller(auto.model, ground, cost, **options)
         self._options = {"ground": ground, "cost": cost, **options}
         self._full: dict[int, Roller] = {}
-        self._penetration = auto.full.penetration - self._cheap.model.penetration
+        self._penetration = auto.full.penetration - self.model.penetration
         self.share = 0.0
         """Share of the rollouts of the last call that dynamics did."""
         self.differ = 0
         """How many of those ended otherwise than by the cheap model."""
 
-    @property
-    def bounds(self) -> Bounds:
-        """When a rollout ends early."""
-        return self._cheap.bounds
-
-    @bounds.setter
-    def bounds(self, bounds: Bounds) -> None:
-        self._cheap.bounds = bounds
-
-    @property
-    def powertrain(self) -> Any:
-        """From commands to motion; None: it follows at once."""
-        return self._cheap.powertrain
-
-    @powertrain.setter
-    def powertrain(self, powertrain: Any) -> None:
-        self._cheap.powertrain = powertrain
-
-    @property
-    def reach(self) -> float:
-        """Distance from the body's origin that is kept free [m]."""
-        return self._cheap.reach
-
-    def replace_models(self, models: Any) -> None:
-        """Use another cheap model of the same vehicle."""
-        self._cheap.replace_models(models)
-
     def replace_cost(self, cost: Any) -> None:
         """Use another cost."""
+        super().replace_cost(cost)
         self._options["cost"] = cost
-        for one in (self._cheap, *self._full.values()):
+        for one in self._full.values():
             one.replace_cost(cost)
 
     def run(self, wanted: FloatArray, starts: FloatArray, *, velocities: Any = None, **more: Any) -> Trials:
         """As `Roller.run`. velocities: of dynamics; None: as the first would roll under the last command."""
-        cheap = self._cheap.run(wanted, starts, **more)
+        cheap = super().run(wanted, starts, **more)
         asked = np.flatnonzero(self.auto.asks(cheap))
         n = len(wanted)
         self.share, self.differ = len(asked) / n, 0
@@ -177,9 +151,9 @@ class AutoRoller:
         """Velocity of a vehicle that rolls along under a command (forward, left [m/s], turn [rad/s]), (1, nv)."""
         if moving is None or not moving.any():
             return None
-        full, dt = self.auto.full, self._cheap.dt
+        full, dt = self.auto.full, self.dt
         bound = twist(*moving).bind(full.vehicle, dt)
-        return np.asarray(start_velocity(full, self._cheap.ground, [bound], state[None], None, dt))
+        return np.asarray(start_velocity(full, self.ground, [bound], state[None], None, dt))
 
 
 def merged(some: Trials, others: Trials, rows: NDArray[np.int64]) -> Trials:

@@ -15,7 +15,7 @@ from grouser.plan.cost import CommandRate, Cost, Energy, Goal, Heading, Path, Ti
 from grouser.plan.limits import Limits
 from grouser.plan.mppi import MPPI
 from grouser.plan.reach import reach
-from grouser.plan.trials import MEANING, Roller, Trials
+from grouser.plan.trials import MEANING, Roller
 from grouser.plan.uncertain import Uncertain
 from grouser.simulation.settle import start_state
 from grouser.terrain import Terrain
@@ -75,161 +75,138 @@ class Followed:
         return np.concatenate([[0.0], np.cumsum(steps)])
 
 
-class Follower:
-    """Drives the best model of an uncertain one along routes."""
+def follow(
+    uncertain: Uncertain,
+    ground: Terrain,
+    route: Route,
+    start: FloatArray,
+    goal: FloatArray,
+    *,
+    minimise: str,
+    limits: Limits,
+    reached: float,
+    planner: dict[str, Any],
+    progress: Callable[[int, int], None] | None = None,
+    **options: Any,
+) -> Followed:
+    """Drive the best model of an uncertain one along a route from start to goal, x, y [m] and yaw [rad].
 
-    def __init__(
-        self,
-        uncertain: Uncertain,
-        ground: Terrain,
-        *,
-        minimise: str,
-        samples: int,
-        risk: float,
-        seed: int,
-        limits: Limits,
-        **options: Any,
-    ) -> None:
-        """options: keep_out, bounds, effort, threads."""
-        self.uncertain, self.ground, self.dt = uncertain, ground, DT
-        self.minimise, self.limits, self.options = minimise, limits, options
-        self.planner: dict[str, Any] = {"samples": samples, "risk": risk, "seed": seed}
-
-    def drive(
-        self,
-        route: Route,
-        start: FloatArray,
-        goal: FloatArray,
-        *,
-        reached: float,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Followed:
-        """Drive from start to goal, x, y [m] and yaw [rad], along a route."""
-        model = self.uncertain.driven
-        q = start_state(model.vehicle, self.ground, start, model.penetration)
-        v = None if not hasattr(model, "contact") else np.zeros(6 + model.vehicle.n_joints)
-        begin = v
-        log = _Log(q, v)
-        if not route.reached or len(route.path) < 2:
-            return log.result(self.dt, begin, route.reason or "no route leads to the goal")
-        points = np.ascontiguousarray(np.asarray(route.path, dtype=np.float64)[:, :2])
-        points = np.concatenate([points[:1], points[1:][np.linalg.norm(np.diff(points, axis=0), axis=1) > 1e-6]])
-        controller = self._controller(points)
-        truth = Roller(
-            model, self.ground, dt=self.dt, limits=self.limits, powertrain=self.uncertain.powertrain,
-            **{**self.options, "threads": 1},
-        )  # fmt: skip
-        left = _length(points)
-        speed = controller.limits.speed
-        most = int((3.0 * left / speed + 20.0) / self.dt)
-        fans_at = np.linspace(0.0, left, FANS, endpoint=False)
-        waited, near, gone = 0, False, 0.0
-        for _ in range(most):
-            away = float(np.hypot(*(q[4:6] - goal[:2])))
-            if away <= reached:
-                why = "" if math.isnan(goal[2]) else self._turn_in(log, controller, truth, goal, reached)
-                return log.result(self.dt, begin, why)
-            if not near and away < 0.8 * HORIZON * speed and left - gone < 1.5 * HORIZON * speed:
-                near = True
-                controller.replace_cost(self._cost(self._ending(goal)))
-            before = controller.issued
-            order = controller.command(q, v)
-            waited = 0 if order.feasible else waited + 1
-            if waited * self.dt > PATIENCE:
-                return log.result(self.dt, begin, order.reason)
-            if len(log.fans) < FANS and gone >= fans_at[len(log.fans)]:
-                log.fans.append(controller.fan(q, v, count=FAN))
-            why = self._move(log, controller, truth, order.twist, before)
-            if why:
-                return log.result(self.dt, begin, why)
-            gone += float(np.linalg.norm(log.state[-1][4:7] - q[4:7]))
-            q, v = log.state[-1], log.velocity
-            if progress is not None:
-                progress(min(int(1000.0 * gone / left), 999), 1000)
-        x, y = q[4:6]
-        return log.result(self.dt, begin, f"it is still at ({x:.1f}, {y:.1f}) m after {most * self.dt:.0f} s")
-
-    def _move(self, log: _Log, controller: MPPI, truth: Roller, twist: FloatArray, before: Any) -> str:
-        """One step under a command that the controller has issued; what it had issued before it; why it failed."""
-        q, vs = log.state[-1], None if log.velocity is None else log.velocity[None]
-        one = truth.run(twist[None, None], q, velocities=vs, past=before[0], moving=before[1])
-        log.add(twist, controller.rates(controller.mean, q), one)
-        if one.status[0] == "ok":
-            return ""
-        x, y = one.end_place[0]
-        return f"near ({x:.1f}, {y:.1f}) m {MEANING[str(one.status[0])]}"
-
-    def _turn_in(self, log: _Log, controller: MPPI, truth: Roller, goal: FloatArray, reached: float) -> str:
-        """Stop near the goal and drive to its pose by `reach`; why that fails, or nothing."""
-        for _ in range(round(STOP / self.dt)):
-            if np.abs(controller.issued[1]).max() < STILL and np.abs(controller.issued[0]).max() < STILL:
-                break
-            before = controller.issued
-            if why := self._move(log, controller, truth, controller.issue(np.zeros(3)), before):
-                return why
-        off = abs(math.remainder(float(rotation.yaw_of(log.state[-1][:4])) - goal[2], math.tau))
-        if off <= YAW and np.hypot(*(log.state[-1][4:6] - goal[:2])) <= reached:
-            return ""
-        options = {name: one for name, one in self.options.items() if name != "threads"}
-        found = reach(
-            self.uncertain.driven, self.ground, log.state[-1], goal, dt=self.dt, limits=controller.limits,
-            tolerance=(0.3 * reached, 0.5 * YAW), powertrain=self.uncertain.powertrain, **options,
-        )  # fmt: skip
-        if not found.reached:
-            return f"it came to the goal, but not to its yaw: {found.reason}"
-        for twist in found.twists:
-            before = controller.issued
-            if why := self._move(log, controller, truth, controller.issue(twist), before):
-                return why
-        off = abs(math.remainder(float(rotation.yaw_of(log.state[-1][:4])) - goal[2], math.tau))
-        return "" if off <= YAW else f"its yaw at the goal is {math.degrees(off):.0f}° off"
-
-    def _controller(self, points: FloatArray) -> MPPI:
-        slower = replace(self.limits, speed=HEADROOM * self.limits.speed)
-        return MPPI(
-            self.uncertain, self.ground, self._cost((Path(points),)), horizon=HORIZON, dt=self.dt, limits=slower,
-            **self.planner, **self.options,
-        )  # fmt: skip
-
-    def _cost(self, where: tuple[Any, ...]) -> Cost:
-        model = self.uncertain.model
-        weight = model.vehicle.mass * model.gravity
-        more = (Energy(CLIMB / weight),) if self.minimise == "energy" else ()
-        return Cost(*where, TipMargin(), CommandRate(), *more)
-
-    def _ending(self, goal: FloatArray) -> tuple[Any, ...]:
-        """Terms near the end: the goal itself, no longer the way to it."""
-        turned = (Heading(float(goal[2])),) if math.isfinite(goal[2]) else ()
-        return (Goal(float(goal[0]), float(goal[1]), weight=2.0), *turned)
+    reached: distance at which the goal is reached [m]. planner: samples, risk and seed of `MPPI`. options: keep_out,
+    bounds, effort, threads.
+    """
+    model = uncertain.driven
+    q = start_state(model.vehicle, ground, start, model.penetration)
+    run = _Run(q, None if not hasattr(model, "contact") else np.zeros(6 + model.vehicle.n_joints))
+    if not route.reached or len(route.path) < 2:
+        return run.result(route.reason or "no route leads to the goal")
+    points = np.ascontiguousarray(np.asarray(route.path, dtype=np.float64)[:, :2])
+    points = np.concatenate([points[:1], points[1:][np.linalg.norm(np.diff(points, axis=0), axis=1) > 1e-6]])
+    shared = (Energy(CLIMB / (uncertain.model.vehicle.mass * uncertain.model.gravity)),) if minimise == "energy" else ()
+    cost = Cost(Path(points), TipMargin(), CommandRate(), *shared)
+    slower = replace(limits, speed=HEADROOM * limits.speed)
+    controller = MPPI(uncertain, ground, cost, horizon=HORIZON, dt=DT, limits=slower, **planner, **options)
+    options["threads"] = 1
+    truth = Roller(model, ground, dt=DT, limits=limits, powertrain=uncertain.powertrain, **options)
+    run.controller, run.truth = controller, truth
+    left = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
+    speed = slower.speed
+    most = int((3.0 * left / speed + 20.0) / DT)
+    fans_at = np.linspace(0.0, left, FANS, endpoint=False)
+    waited, near, gone = 0, False, 0.0
+    for _ in range(most):
+        q = run.state[-1]
+        away = float(np.hypot(*(q[4:6] - goal[:2])))
+        if away <= reached:
+            return run.result("" if math.isnan(goal[2]) else _turn_in(run, goal, reached, options))
+        if not near and away < 0.8 * HORIZON * speed and left - gone < 1.5 * HORIZON * speed:
+            near = True  # the goal itself counts now, no longer the path to it
+            turned = (Heading(float(goal[2])),) if math.isfinite(goal[2]) else ()
+            end = Goal(float(goal[0]), float(goal[1]), weight=2.0)
+            controller.replace_cost(Cost(end, *turned, *cost.terms[1:]))
+        before = controller.issued
+        order = controller.command(q, run.velocity)
+        waited = 0 if order.feasible else waited + 1
+        if waited * DT > PATIENCE:
+            return run.result(order.reason)
+        if len(run.fans) < FANS and gone >= fans_at[len(run.fans)]:
+            run.fans.append(controller.fan(q, run.velocity, count=FAN))
+        if why := run.step(order.twist, before):
+            return run.result(why)
+        gone += float(np.linalg.norm(run.state[-1][4:7] - q[4:7]))
+        if progress is not None:
+            progress(min(int(1000.0 * gone / left), 999), 1000)
+    x, y = run.state[-1][4:6]
+    return run.result(f"it is still at ({x:.1f}, {y:.1f}) m after {most * DT:.0f} s")
 
 
-class _Log:
-    """Steps of a drive as they are made."""
+def _turn_in(run: _Run, goal: FloatArray, reached: float, options: dict[str, Any]) -> str:
+    """Stop near the goal and drive to its pose by `reach`; why that fails, or nothing."""
+    controller, truth = run.controller, run.truth
+
+    def off_yaw() -> float:
+        return abs(math.remainder(float(rotation.yaw_of(run.state[-1][:4])) - goal[2], math.tau))
+
+    for _ in range(round(STOP / DT)):
+        if all(np.abs(one).max() < STILL for one in controller.issued):
+            break
+        if why := run.issue(np.zeros(3)):
+            return why
+    if off_yaw() <= YAW and np.hypot(*(run.state[-1][4:6] - goal[:2])) <= reached:
+        return ""
+    options = {name: one for name, one in options.items() if name != "threads"}
+    found = reach(
+        truth.model, truth.ground, run.state[-1], goal, dt=DT, limits=controller.limits,
+        tolerance=(0.3 * reached, 0.5 * YAW), powertrain=truth.powertrain, **options,
+    )  # fmt: skip
+    if not found.reached:
+        return f"it came to the goal, but not to its yaw: {found.reason}"
+    for twist in found.twists:
+        if why := run.issue(twist):
+            return why
+    return "" if off_yaw() <= YAW else f"its yaw at the goal is {math.degrees(off_yaw()):.0f}° off"
+
+
+class _Run:
+    """A vehicle that is driven by a controller, with the log of its steps."""
+
+    controller: MPPI
+    truth: Roller
 
     def __init__(self, q: FloatArray, velocity: FloatArray | None) -> None:
-        self.state, self.velocity = [q], velocity
+        self.state, self.velocity, self.begin = [q], velocity, velocity
         self.twist: list[FloatArray] = []
         self.rates: list[FloatArray] = []
         self.judged: list[tuple[float, float, float]] = []
         self.fans: list[FloatArray] = []
 
-    def add(self, twist: FloatArray, rates: FloatArray, one: Trials) -> None:
-        """A step: command, rates, and what the engine says of it."""
+    def issue(self, wanted: FloatArray) -> str:
+        """One step under a command, which the controller issues within limits; why it failed."""
+        before = self.controller.issued
+        return self.step(self.controller.issue(wanted), before)
+
+    def step(self, twist: FloatArray, before: Any) -> str:
+        """One step under a command that the controller has issued; before: what it had issued before; why it failed."""
+        q, vs = self.state[-1], None if self.velocity is None else self.velocity[None]
+        one = self.truth.run(twist[None, None], q, velocities=vs, past=before[0], moving=before[1])
         self.state.append(one.final_state[0])
         self.velocity = None if self.velocity is None else one.final_velocity[0]
         self.twist.append(twist)
-        self.rates.append(rates)
+        self.rates.append(self.controller.rates(self.controller.mean, q))
         self.judged.append((float(one.least_tip_margin[0]), float(one.largest_slip[0]), float(one.energy[0])))
+        if one.status[0] == "ok":
+            return ""
+        x, y = one.end_place[0]
+        return f"near ({x:.1f}, {y:.1f}) m {MEANING[str(one.status[0])]}"
 
-    def result(self, dt: float, velocity: FloatArray | None, reason: str) -> Followed:
+    def result(self, reason: str) -> Followed:
         """The drive so far."""
         tip, slip, energy = np.array(self.judged).reshape(-1, 3).T.copy()
         return Followed(
             reached=not reason,
             reason=reason,
-            time=dt * np.arange(len(self.state), dtype=np.float64),
+            time=DT * np.arange(len(self.state), dtype=np.float64),
             state=np.array(self.state),
-            velocity=velocity,
+            velocity=self.begin,
             twist=np.array(self.twist).reshape(-1, 3),
             rates=np.array(self.rates),
             tip_margin=tip,
@@ -237,7 +214,3 @@ class _Log:
             energy=energy,
             fans=tuple(self.fans),
         )
-
-
-def _length(points: FloatArray) -> float:
-    return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())

@@ -1,4 +1,4 @@
-"""Places a vehicle must not enter, as distances from them."""
+"""Keep-outs: areas a vehicle must not enter, as distances from them."""
 
 from __future__ import annotations
 

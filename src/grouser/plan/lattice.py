@@ -1,4 +1,4 @@
-"""A map as a search sees it: slopes, soils and refused cells, and a lattice of places and headings over them."""
+"""A map for the search of a route: slopes, soils and refused cells, and a lattice of places and headings over them."""
 
 from __future__ import annotations
 
@@ -100,7 +100,8 @@ class Lattice:
             blocked |= (keep_out.distance < self.reach)[np.ix_(i, j)]
         # The plane through the four corners of the vehicle.
         m = max(1, round(0.25 * float(self.sides.sum()) / self.cell))
-        a, b, c, d = _corners(height, m)
+        ends = (slice(2 * m, None), slice(None, -2 * m))  # m cells to the east and to the west, north and south
+        a, b, c, d = (height[i, j] for i in ends for j in ends)
         self.slope_x, self.slope_y = np.zeros_like(height), np.zeros_like(height)
         inner = (slice(m, -m), slice(m, -m))
         if a.size:
@@ -120,7 +121,7 @@ class Lattice:
             self.slope_x, self.slope_y, self.kind, np.ascontiguousarray(table), PER_SLOPE, self.cell, self.cells
         )
 
-    def task(self, table: SlopeTable, minimise: str, goal: tuple[float, float, float]) -> kernels.Task:
+    def task(self, table: SlopeTable, minimise: str, goal: FloatArray) -> kernels.Task:
         """A search for the least cost to a goal x, y [m], yaw [rad] or NaN."""
         steps = np.diff(np.append(np.unwrap(kernels.ANGLES), kernels.ANGLES[0] + 2.0 * math.pi))
         lengths = kernels.LENGTHS * self.spacing
@@ -129,13 +130,16 @@ class Lattice:
         can = turned <= self.limits.curvature * lengths[around] * (1.0 + 1e-9)
         i, j = self.place(goal[0], goal[1])
         cost = table.cost(minimise)
+        ahead = (np.arange(cost.shape[1]) - cost.shape[1] // 2) / PER_SLOPE
+        on_map = np.array([(self.kind == s).any() for s in range(len(cost))])
+        used = np.isfinite(cost) & on_map[:, None, None]
         return kernels.Task(
             edges=self.edges[minimise],
             open=self.everywhere,
             height=self.height,
             turn=table.turn(minimise) * steps,
             bend=np.ascontiguousarray(np.where(can, table.bend(minimise) * turned, np.inf)),
-            bound=_bound(cost[np.isfinite(self._used(cost))], self._slopes_of(cost)),
+            bound=_bound(cost[used], np.broadcast_to(ahead[None, :, None], cost.shape)[used]),
             goal=np.array(
                 [
                     (goal[0] - self.x[0]) / self.spacing, (goal[1] - self.y[0]) / self.spacing,
@@ -145,20 +149,8 @@ class Lattice:
             ratio=1.0,
         )  # fmt: skip
 
-    def _used(self, cost: FloatArray) -> FloatArray:
-        """The table with soils that the map lacks left out."""
-        lacking = [s for s in range(len(cost)) if not (self.kind == s).any()]
-        used = cost.copy()
-        used[lacking] = np.inf
-        return used
-
-    def _slopes_of(self, cost: FloatArray) -> FloatArray:
-        """Slope ahead of the finite entries of a table of the soils on the map."""
-        ahead = (np.arange(cost.shape[1]) - cost.shape[1] // 2) / PER_SLOPE
-        return np.broadcast_to(ahead[None, :, None], cost.shape)[np.isfinite(self._used(cost))]
-
     def search(
-        self, chart: kernels.Chart, task: kernels.Task, start: tuple[float, float, float],
+        self, chart: kernels.Chart, task: kernels.Task, start: FloatArray,
         progress: Callable[[float], None] | None = None,
     ) -> tuple[NDArray[np.int64], float]:  # fmt: skip
         """Nodes of the least-cost way from a place x, y [m], yaw [rad], and its cost; none where there is none."""
@@ -196,6 +188,12 @@ class Lattice:
         """Places i, j and headings of nodes."""
         places = nodes // kernels.HEADINGS
         return places // self.shape[1], places % self.shape[1], nodes % kernels.HEADINGS
+
+    def points(self, nodes: NDArray[np.int64]) -> FloatArray:
+        """Places of nodes (n, 2) [m], without those of turns on the spot."""
+        i, j, _ = self.split(nodes)
+        moved = np.append(True, (np.diff(i) != 0) | (np.diff(j) != 0))
+        return np.asarray(np.column_stack([self.x[i], self.y[j]])[moved])
 
     def edges_of(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Moves of a way: places i, j and headings, (n, 3)."""
@@ -269,12 +267,6 @@ def _sampled(ground: Terrain, x: FloatArray, y: FloatArray) -> tuple[NDArray[np.
     return height, kind
 
 
-def _corners(height: NDArray[np.float32], m: int) -> list[NDArray[np.float32]]:
-    """Heights m cells to the north-east, south-east, north-west and south-west (x is east) of all inner cells."""
-    ends = (slice(2 * m, None), slice(None, -2 * m))
-    return [height[i, j] for i in ends for j in ends]
-
-
 def _widen(marked: NDArray[Any], cells: int) -> None:
     """Mark also what is within a number of cells along x and along y, in place."""
     from scipy.ndimage import maximum_filter1d
@@ -289,7 +281,7 @@ def _widen(marked: NDArray[Any], cells: int) -> None:
 def _bound(cost: FloatArray, slope: FloatArray) -> FloatArray:
     """Numbers a, b, c: a metre costs at least a + b · rise, and at least c, for the b with the largest a.
 
-    Energy of a climb is mostly lifting: with its share taken out the bound holds for level ways as well as for hills.
+    Energy of a climb is mostly lifting: with its share taken out the bound holds on level ground as well as on hills.
     """
     best = (float(cost.min()), 0.0)
     steepest = float((cost / np.maximum(np.abs(slope), 0.1)).max())

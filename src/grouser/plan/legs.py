@@ -13,15 +13,15 @@ from grouser._compile.lanes import LANES
 from grouser.checks import FloatArray
 from grouser.kinematics import Kinematics
 from grouser.plan.guesses import guesses
-from grouser.plan.newton import Solution, Solver, some_of
+from grouser.plan.newton import Solution, Solver
 from grouser.plan.shapes import ROOM, Piece, Shape, Stretch, shape_of
 
 LEFT = np.array([0.7, 1.2, 2.0, 3.5])
-"""Ways to the pose [m] that may be left to the next leg; of least turning radii, if these are longer than 1 m."""
+"""Distances to the pose [m] that may be left to the next leg; of least turning radii, if these are longer than 1 m."""
 SHORT = np.array([0.3, 0.6, 1.0, 1.5])
-"""Ways before the place where a drive failed [m] at which a leg may end."""
+"""Distances before the place where a drive failed [m] at which a leg may end."""
 SHORTEST = 0.2
-"""Way of a leg [m] below which it is none."""
+"""Shortest leg [m]."""
 DEPTH = 4
 """Legs up to a place near the pose."""
 NEAR = 2
@@ -32,7 +32,7 @@ MOST = 1500
 
 @dataclass(frozen=True)
 class Leg:
-    """What has been driven so far."""
+    """The drive so far."""
 
     state: FloatArray
     """Where it stands, (1, nq)."""
@@ -61,7 +61,8 @@ class Legs:
 
     def _from(self, solver: Solver, leg: Leg, depth: int, near: int) -> bool:
         """Whether a drive is found from the end of a leg. near: legs since one that ended near the pose."""
-        shapes = guesses(*solver.relative(solver.pose), solver.easy, solver.roller.dt)
+        x, y, yaw = solver.aim.tolist()
+        shapes = guesses(x, y, yaw, solver.easy, solver.roller.dt)
         failed: list[tuple[Shape, float]] = []
         first = list(islice(shapes, 2 if near else 1))
         for shape in first:
@@ -111,7 +112,7 @@ class Legs:
     def _ends(self, solver: Solver, cuts: Sequence[list[Piece]]) -> list[tuple[float, Shape]]:
         """Of the beginnings of drives those that end well, and how easy the pose is from there."""
         shapes = [shape_of(pieces, solver.easy, solver.roller.dt) for pieces in cuts]
-        shapes = [one.within(one.values, ROOM * solver.limits.curvature) for one in shapes]
+        shapes = [one.within(ROOM * solver.limits.curvature) for one in shapes]
         shapes = [one for one in shapes if max(solver.excess(one)) <= 1.0]
         if not shapes:
             return []
@@ -152,7 +153,7 @@ class Legs:
         trials = self.root.run(twists[None])
         self.spent += 1
         size = float(self.root.sizes(trials)[0])
-        self.solution = Solution(size, last.shape, twists, some_of(trials, slice(1)))
+        self.solution = Solution(size, last.shape, twists, trials.some(slice(1)))
         return size <= 1.0
 
 
@@ -163,7 +164,7 @@ def replace_start(solver: Solver, state: FloatArray, velocity: FloatArray | None
 
 def ease(solver: Solver) -> float:
     """How far the pose is from the start of a solver [m], with the turns to it, forwards or backwards."""
-    x, y, yaw = solver.relative(solver.pose)
+    x, y, yaw = solver.aim
     away = math.hypot(x, y)
     radius = max(1.0 / solver.limits.curvature, 0.5)
     costs = []
@@ -177,16 +178,14 @@ def ease(solver: Solver) -> float:
 
 
 def length_of(shape: Shape) -> float:
-    """Way of a shape [m]."""
+    """Length of a shape [m]."""
     return sum(math.hypot(one.forward, one.left) for one in shape.stretches())
 
 
 def until(shape: Shape, way: float) -> list[Piece]:
-    """The beginning of a shape up to a way [m]; turns on the spot are none."""
-    rows = iter(shape.values.tolist())
+    """The beginning of a shape up to a distance [m]; turns on the spot are none."""
     out: list[Piece] = []
-    for piece in shape.pieces:
-        one = piece.with_values(rows)
+    for one in shape.driven():
         length = math.hypot(one.forward, one.left)
         if length > way:
             return [*out, one.until(way / length)]

@@ -42,14 +42,9 @@ class Limits:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            least = 0.0 if field.name in ("reverse", "lateral") else None
-            endless = field.name == "curvature" and value == math.inf
-            number = math.inf if endless else checked.number(value, f"limits {field.name}")
-            if number < 0.0 or (least is None and number == 0.0):
-                raise PlanError(
-                    f"limits {field.name}: {number:g} must be {'at least 0' if least == 0.0 else 'positive'}"
-                )
-            object.__setattr__(self, field.name, number)
+            check = checked.not_negative if field.name in ("reverse", "lateral") else checked.positive
+            if not (field.name == "curvature" and value == math.inf):
+                object.__setattr__(self, field.name, check(value, f"limits {field.name}"))
 
     @property
     def least(self) -> FloatArray:

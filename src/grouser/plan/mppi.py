@@ -7,21 +7,24 @@ given.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grouser import rotation
+from grouser._kernels.plan.drive import issue_one
 from grouser.checks import Checker, FloatArray
 from grouser.collision.frames import planar_pose
 from grouser.errors import PlanError
 from grouser.plan.cost import Cost, Path, finite, segment_near
-from grouser.plan.judged import Candidate, Judged, why_failed
 from grouser.plan.keep_out import KeepOut
 from grouser.plan.limits import Limits
+from grouser.plan.places import check_on_map
+from grouser.plan.room import driving_scratch
 from grouser.plan.trials import Bounds, Disturbance, Effort, Roller, Trials, roller_for
 from grouser.plan.uncertain import Uncertain
 from grouser.simulation.drive import level_rates
@@ -45,6 +48,10 @@ STANDS = 0.1
 """Share of the way at full speed below which a plan is said to wait."""
 ROOMY = 0.1
 """Share of the samples that is kept where fewer have the margins wanted: those with the most room."""
+QUICKLY = 0.5
+"""Time in which the difference between predicted and estimated motion becomes a bias of the planner's model [s]."""
+SLOWEST = 0.3
+"""Speed [m/s] below which that difference, per distance, is taken as if at this one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +77,25 @@ class Command:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[np.float64]:
         return np.array(self.twist, dtype=dtype)
+
+
+class Judged(NamedTuple):
+    """Plans (E, T, 3), driven by the best model and by drawn ones."""
+
+    plans: FloatArray
+    """Forward, left [m/s], turn [rad/s], (E, T, 3)."""
+    nominal: Trials
+    """Of the best model."""
+    tests: Trials | None
+    """Of the drawn models, draws by plans."""
+    risk: FloatArray
+    """Share of the drawn models that fails within the horizon, a ratio, (E,)."""
+    soon: FloatArray
+    """Share that fails in the first step, a ratio, (E,)."""
+
+    def passes(self, most: float) -> NDArray[np.bool_]:
+        """Which plans the best model drives to their end with at most that risk, (E,)."""
+        return np.asarray(self.nominal.ok & (self.risk <= most))
 
 
 class MPPI:
@@ -139,20 +165,14 @@ class MPPI:
             "dt": self.dt, "limits": self.limits, "powertrain": self.uncertain.powertrain, "keep_out": keep_out,
             "effort": effort, "bounds": bounds, "threads": threads,
         }  # fmt: skip
-        rolled = self.uncertain.rolled
-        self._samples, _ = roller_for(rolled, ground, cost, **options)
-        self._single, _ = roller_for(rolled, ground, cost, **{**options, "threads": 1})
-        self._few, _ = roller_for(rolled, ground, cost, **{**options, "threads": 1})
+        self._nominal = roller_for(self.uncertain.auto or self.model, ground, cost, **options)
+        self._drawn: Roller | None = None
         self.draws = 0
-        self._tests: Roller | None = None
-        self._elites: Roller | None = None
         if not self.uncertain.certain:
             least = min(2.0 / self.risk, 1000.0) if self.risk > 0.0 else 0.0
             self.draws = checked.count(draws, "draws", least=1, most=100_000)
             self.draws = min(max(self.draws, int(least)), 1000)
-            models = self.uncertain.models(self.draws, (self.seed, 1))
-            self._tests = Roller(models, ground, cost, **options)
-            self._elites = Roller(models, ground, cost, **options)
+            self._drawn = Roller(self.uncertain.models(self.draws, (self.seed, 1)), ground, cost, **options)
         knots = max(2, round(self.steps * self.dt / KNOT) + 1)
         at = np.linspace(0.0, knots - 1.0, self.steps)
         self._between: FloatArray = np.maximum(0.0, 1.0 - np.abs(at[:, None] - np.arange(knots)))
@@ -170,13 +190,27 @@ class MPPI:
         delay = 0.0 if self.uncertain.powertrain is None else self.uncertain.powertrain.delay / self.dt
         self._past = np.zeros((int(np.ceil(delay)) + 1, 3))
         self._moving = np.zeros(3)
+        self._driving = driving_scratch(self.model.vehicle, len(self._past) + 1)
         self.mean: FloatArray = np.zeros(3)
         """What the powertrain makes of the commands in the step of the last one, its mean, (3,)."""
         self.bias: FloatArray = np.zeros(6)
         """What it moves more than the model says, per way that the wheels roll [ω rad/m, v a ratio], body axes, (6,).
 
-        Of kinematic models; zero unless it is set, as `drive` does.
+        Of kinematic models; zero unless it is set or learned.
         """
+
+    @property
+    def _rollers(self) -> list[Roller]:
+        return [self._nominal] if self._drawn is None else [self._nominal, self._drawn]
+
+    def learn_bias(self, order: Command, pose: FloatArray) -> None:
+        """Correct `bias` by a step that ended at an estimated pose: x, y [m], yaw [rad]; order: the command of it."""
+        x, y, _, yaw = order.path[1]
+        c, s = math.cos(yaw), math.sin(yaw)
+        dx, dy, turned = pose[0] - x, pose[1] - y, math.remainder(pose[2] - yaw, 2.0 * math.pi)
+        distance = self.dt * max(float(np.hypot(order.twist[0], order.twist[1])), SLOWEST)
+        off = np.array([0.0, 0.0, turned, c * dx + s * dy, c * dy - s * dx, 0.0])
+        self.bias = self.bias + off * (self.dt / QUICKLY / distance)
 
     def replace_model(self, model: Any) -> None:
         """Use another model of the same vehicle, such as a fit that has adapted; the plan stays."""
@@ -186,18 +220,10 @@ class MPPI:
         if type(uncertain.model) is not type(self.model):
             raise PlanError(f"model: is {type(uncertain.model).__name__}, was {type(self.model).__name__}")
         self.uncertain, self.model = uncertain, uncertain.model
-        drawn = self.uncertain.models(self.draws, (self.seed, 1)) if self._tests is not None else []
-        rollers = (
-            (self._samples, [self.model]),
-            (self._single, [self.model]),
-            (self._few, [self.model]),
-            (self._tests, drawn),
-            (self._elites, drawn),
-        )
-        for roller, models in rollers:
-            if roller is not None:
-                roller.powertrain = self.uncertain.powertrain
-                roller.replace_models(models)
+        for roller in self._rollers:
+            drawn = roller is self._drawn
+            roller.powertrain = self.uncertain.powertrain
+            roller.replace_models(self.uncertain.models(self.draws, (self.seed, 1)) if drawn else [self.model])
 
     def command(self, state: ArrayLike, velocity: ArrayLike | None = None) -> Command:
         """The command for the next step from a state (nq,) or (x, y, yaw); dynamics takes its velocity (nv,), too."""
@@ -208,27 +234,26 @@ class MPPI:
         self._calls += 1
         before = np.concatenate([self.plan[1:], self.plan[-1:]])
         wanted = self._sampled(before, rng)
-        trials = self._roll(self._samples, wanted, q, v)
+        trials = self._roll(self._nominal, wanted, q, v)
         finite(trials.cost)
-        reason = "" if trials.ok.any() else why_failed(trials, "no sample is feasible")
-        chosen = None
+        reason = "" if trials.ok.any() else trials.why_failed("no sample is feasible")
+        passing = None
         if not reason:
-            chosen, reason = self._passing(wanted, trials, q, v, rng)
-        passed = chosen is not None
-        if chosen is None:
-            chosen = self._judged(np.zeros((1, self.steps, 3)), q, v, rng).candidate(0)
-        self._spent += chosen.soon
-        plan = self.plan = chosen.plan
+            passing, reason = self._passing(wanted, trials, q, v, rng)
+        chosen, i = passing or (self._judged(np.zeros((1, self.steps, 3)), q, v, rng), 0)
+        states = chosen.nominal.state[i]
+        self._spent += float(chosen.soon[i])
+        plan = self.plan = chosen.plans[i]
         twist = self.issue(plan[0])
         return Command(
             twist=twist,
             rates=self.rates(twist, q),
-            risk=chosen.risk,
-            feasible=passed,
+            risk=float(chosen.risk[i]),
+            feasible=passing is not None,
             reason=reason,
             plan=plan,
-            path=np.column_stack([chosen.states[:, 4:7], rotation.yaw_of(chosen.states[..., :4])]),
-            cost=chosen.cost,
+            path=np.column_stack([states[:, 4:7], rotation.yaw_of(states[:, :4])]),
+            cost=float(chosen.nominal.cost[i]),
         )
 
     @property
@@ -246,12 +271,10 @@ class MPPI:
         goal, keep_out = cost.goal, self._keep_out
         if goal is None:
             return
-        if not bool(self.ground.contains(goal.x, goal.y)):
-            xmin, xmax, ymin, ymax = self.ground.bounds
-            where = f"x {xmin:g} to {xmax:g} m, y {ymin:g} to {ymax:g} m"
-            raise PlanError(f"goal ({goal.x:g}, {goal.y:g}) m is off the map, which lies within {where}")
+        here = f"goal ({goal.x:g}, {goal.y:g}) m"
+        check_on_map(self.ground, goal.x, goal.y, here)
         if keep_out is not None and keep_out.clearance(goal.x, goal.y) < 0.0:
-            raise PlanError(f"goal ({goal.x:g}, {goal.y:g}) m is in a keep-out; choose a place outside")
+            raise PlanError(f"{here} is in a keep-out; choose a place outside")
 
     def _sampled(self, before: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Commands around the plan before, (N, T, 3); the first are that plan, standing, and steady commands."""
@@ -295,8 +318,11 @@ class MPPI:
 
     def _passing(
         self, wanted: FloatArray, trials: Trials, q: FloatArray, v: FloatArray | None, rng: np.random.Generator
-    ) -> tuple[Candidate | None, str]:
-        """The mean of the samples if its risk is within what is left, else the cheapest of others; or why none is."""
+    ) -> tuple[tuple[Judged, int] | None, str]:
+        """The mean of the samples if its risk is within what is left, else the cheapest of others; or why none is.
+
+        A plan is given as those judged together and its row.
+        """
         left = max(self.risk - self._spent, 0.0)
         # Risks below about one draw cannot be counted.
         sigmas = -NormalDist().inv_cdf(min(max(left, 0.5 / max(self.draws, 1)), 0.5)) if self.draws else 0.0
@@ -304,32 +330,29 @@ class MPPI:
         mean = self._judged(self._weighed(wanted, costs)[None], q, v, rng)
         if mean.tests is not None:
             self._learn(mean.tests, mean.nominal)
-        first = mean.candidate(0)
+        risk = float(mean.risk[0])
         if mean.passes(left)[0]:
-            if first.risk < 0.5 * left:
+            if risk < 0.5 * left:
                 self._tight = max(self._tight - LOOSEN, LEAST_TIGHT)
-            return first, ""
+            return (mean, 0), ""
         self._tight = min(self._tight + TIGHTEN, MOST_TIGHT)
         plans = []
         for k in range(ELITES // 2):
             costs = self._with_room(trials, sigmas + self._tight + 0.5 * k)
             plans += [wanted[int(np.argmin(costs))], self._weighed(wanted, costs)]
         others = self._judged(np.array(plans), q, v, rng)
+        allowed = f"has a chance of failure of at most {left:.3g}, what is left of {self.risk:.3g}"
         cost = np.where(others.passes(left), others.nominal.cost, np.inf)
         best = int(np.argmin(cost))
         if np.isfinite(cost[best]):
             waits = others.nominal.distance[best] < STANDS * self.limits.speed * self.steps * self.dt
-            if not waits or mean.tests is None or first.risk <= left:
-                return others.candidate(best), ""
-            why = (
-                f"no plan that moves on has a chance of failure of at most {left:.3g}, what is left of {self.risk:.3g}"
-            )
-            return others.candidate(best), why_failed(mean.tests, why)
+            if not waits or mean.tests is None or risk <= left:
+                return (others, best), ""
+            return (others, best), mean.tests.why_failed(f"no plan that moves on {allowed}")
         if others.tests is None:
-            return None, why_failed(others.nominal, "no plan is feasible")
-        least = min(float(others.risk.min()), first.risk)
-        why = f"no plan has a chance of failure of at most {left:.3g}, what is left of {self.risk:.3g}; the least is "
-        return None, why_failed(others.tests if (others.risk > left).any() else others.nominal, f"{why}{least:.3g}")
+            return None, others.nominal.why_failed("no plan is feasible")
+        why = f"no plan {allowed}; the least is {min(float(others.risk.min()), risk):.3g}"
+        return None, (others.tests if (others.risk > left).any() else others.nominal).why_failed(why)
 
     def _with_room(self, trials: Trials, sigmas: float) -> FloatArray:
         """Costs of the samples; one with less room than some sigmas costs as much as one that fails."""
@@ -338,26 +361,22 @@ class MPPI:
             return costs
         spread = np.maximum(self._spread, 1e-9)
         room = np.minimum(
-            trials.clearance / spread[0], (trials.least_tip_margin - self._samples.bounds.tip_margin) / spread[1]
+            trials.clearance / spread[0], (trials.least_tip_margin - self._nominal.bounds.tip_margin) / spread[1]
         )
         most = float(np.quantile(room[trials.ok], 1.0 - ROOMY))
         return np.asarray(costs + np.where(room < min(sigmas, most), 2.0 * self.cost.failure, 0.0))
 
     def _judged(self, plans: FloatArray, q: FloatArray, v: FloatArray | None, rng: np.random.Generator) -> Judged:
         """Drives of the best model and of all drawn ones under each of the plans (E, T, 3), E being 1 or `ELITES`."""
-        one = len(plans) == 1
-        nominal = self._roll(self._single if one else self._few, plans, q, v, record=True)
-        roller = self._tests if one else self._elites
-        if roller is None:
+        nominal = self._roll(self._nominal, plans, q, v, record=True)
+        if self._drawn is None:
             return Judged(plans, nominal, None, (~nominal.ok).astype(np.float64), np.zeros(len(plans)))
-        states = nominal.state[:, :-1]
-        reference = planar_pose(states)
         tests = self._roll(
-            roller,
+            self._drawn,
             np.tile(plans, (self.draws, 1, 1)),
             q,
             v,
-            reference=np.ascontiguousarray(reference),
+            reference=np.ascontiguousarray(planar_pose(nominal.state[:, :-1])),
             disturbance=self.uncertain.disturbance(self.draws, self.steps, self.dt, rng),
         )
         failed = ~tests.ok.reshape(self.draws, len(plans))
@@ -377,29 +396,12 @@ class MPPI:
 
     def issue(self, wanted: FloatArray) -> FloatArray:
         """A command (3,) [m/s, m/s, rad/s] within limits; it is remembered, as is what the powertrain makes of it."""
-        limits, last = self.limits, self._past[-1]
-        step = limits.change * self.dt
-        twist = np.clip(np.clip(wanted, limits.least, limits.most), last - step, last + step)
-        if np.isfinite(limits.curvature):
-            turn = limits.curvature * float(np.hypot(twist[0], twist[1]))
-            twist[2] = min(max(twist[2], -turn), turn)
+        work = self._driving
+        work.aim[:] = wanted
+        row = issue_one(self._nominal.driving(self._past, self._moving), work, self.dt)
+        twist: FloatArray = work.queue[row].copy()
+        self._moving, self.mean = work.acted.copy(), work.twist.copy()
         self._past = np.concatenate([self._past[1:], twist[None]])
-        train = self.uncertain.powertrain
-        if train is None:
-            self._moving = self.mean = twist.copy()
-        else:
-            before, held = self._moving, np.zeros(3)
-            late = train.delay / self.dt
-            share = late - int(late)  # the delay may be a part of a step: two commands act in it, as in the engine
-            n = max(len(self._past) - 1 - int(late), 0)
-            for row, part in ((max(n - 1, 0), share), (n, 1.0 - share)):
-                target = train.gain * self._past[row]
-                held += part * target
-                keep = (
-                    np.exp(-part * self.dt / train.time_constant) if train.time_constant > 0.0 else float(part == 0.0)
-                )
-                self._moving = target + keep * (self._moving - target)
-            self.mean = held - train.time_constant * (self._moving - before) / self.dt  # as `follow_command`
         return twist
 
     @property
@@ -414,7 +416,7 @@ class MPPI:
         wanted = self._sampled(self.plan, np.random.default_rng([self.seed, 5, self._calls]))
         chosen = np.linspace(0, len(wanted) - 1, min(count, len(wanted))).astype(np.int64)
         repeated = wanted[np.resize(chosen, len(wanted))]
-        return self._roll(self._samples, repeated, q, v, record=True).state[: len(chosen), :, 4:7].copy()
+        return self._roll(self._nominal, repeated, q, v, record=True).state[: len(chosen), :, 4:7].copy()
 
     def follow(self, points: ArrayLike) -> None:
         """Follow another path (n, 2) [m] with the weights of the last; the plan stays."""
@@ -429,9 +431,8 @@ class MPPI:
         if not np.array_equal(cost.arrays.path, self.cost.arrays.path):
             self._segment = 0
         self.cost = cost
-        for roller in (self._samples, self._tests, self._elites, self._single, self._few):
-            if roller is not None:
-                roller.replace_cost(cost)
+        for roller in self._rollers:
+            roller.replace_cost(cost)
 
 
 def _biased(given: Disturbance | None, bias: FloatArray, steps: int, speed: float) -> Disturbance:

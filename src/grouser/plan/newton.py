@@ -67,10 +67,10 @@ class Solution:
 
 
 class Learned:
-    """What rollouts show of a shape: end(values) ≈ end on level ground of scaled numbers + slopes · values + rest.
+    """A model of a shape, learned from rollouts: end(values) ≈ level end(scaled values) + slopes · values + rest.
 
-    The scales, of ways and of turns, are found from the first rollout: rough ground makes ways longer, and skidding
-    makes turns smaller. The slopes are corrected by each further rollout (Broyden).
+    The scales, of distances and of turns, are found from the first rollout: rough ground makes paths longer, and
+    skidding makes turns smaller. The slopes are corrected by each further rollout (Broyden).
     """
 
     def __init__(self, shape: Shape, ratios: FloatArray) -> None:
@@ -129,7 +129,8 @@ class Solver:
         self.easy = eased(limits)
         self.point = drive_point(roller.model.vehicle)
         self.origin = at_point(planar_pose(state), self.point)[0]
-        self.aim = at_point(pose[None], self.point)[0]
+        self.aim = self.relative(pose[None])[0]
+        """The pose of the drive point from where it is at the start, x, y [m], yaw [rad]."""
         self.in_lanes = roller.in_lanes
         train = roller.powertrain
         still = 0.0 if train is None else train.delay + STILL * train.time_constant
@@ -148,11 +149,11 @@ class Solver:
         met = [one for one in self.reasons if one in MEANING.values()]
         return (met or self.reasons or ["no drive within the limits leads there, even on level ground"])[0]
 
-    def relative(self, pose: FloatArray) -> tuple[float, float, float]:
-        """The pose of the drive point from where it is at the start."""
-        away = at_point(pose[None], self.point)[0] - self.origin
+    def relative(self, poses: FloatArray) -> FloatArray:
+        """Poses (N, 3) of the body as those of the drive point from where it is at the start."""
+        x, y, yaw = (at_point(poses, self.point) - self.origin).T
         c, s = math.cos(self.origin[2]), math.sin(self.origin[2])
-        return c * away[0] + s * away[1], c * away[1] - s * away[0], math.remainder(away[2], math.tau)
+        return np.stack([c * x + s * y, c * y - s * x, wrapped(yaw)], axis=1)
 
     def solve(self, shape: Shape) -> bool:
         """Whether this shape comes to the pose within limits; slower, if its commands come out too large.
@@ -175,16 +176,16 @@ class Solver:
                 return True
             reason = "its commands stay above their limits"
             if over > 1.0:
-                shape = shape.slower(shape.values, self.easy)
+                shape = shape.slower(self.easy)
             if curved > 1.0:
-                shape = shape.within(shape.values, ROOM ** (1 + repeat) * self.limits.curvature)
+                shape = shape.within(ROOM ** (1 + repeat) * self.limits.curvature)
                 reason = "on this ground it would have to turn more tightly than it can"
         self.reasons.append(reason)
         return False
 
     def ready(self, shape: Shape) -> Shape:
         """The shape with numbers that end at the pose on a plane, where wheels slip as on any ground."""
-        shape = level(shape, self.relative(self.pose))
+        shape = level(shape, self.aim)
         return shape.with_values(shape.values / Learned(shape, self.ratios).scale)
 
     def screen(self, shapes: Sequence[Shape]) -> Trials:
@@ -203,7 +204,7 @@ class Solver:
         velocities = None if self.velocity is None else np.repeat(self.velocity, len(twists), axis=0)
         trials = self.roller.run(twists, self.state, velocities=velocities)
         self.rollouts += n
-        return trials if len(twists) == n else some_of(trials, slice(n))
+        return trials if len(twists) == n else trials.some(slice(n))
 
     def sizes(self, trials: Trials) -> FloatArray:
         """Errors of the ends of rollouts relative to the tolerance, (N,); infinite for those that ended early."""
@@ -223,13 +224,12 @@ class Solver:
             twists = np.concatenate([twists, np.zeros((len(values), self.rest, 3))], axis=1)
         trials = self.run(twists)
         size = self.sizes(trials)
-        gap = self.aim - at_point(planar_pose(trials.final_state), self.point)
-        c, s = math.cos(self.origin[2]), math.sin(self.origin[2])
-        gap = np.stack([c * gap[:, 0] + s * gap[:, 1], c * gap[:, 1] - s * gap[:, 0], wrapped(gap[:, 2])], axis=1)
+        gap = self.aim - self.relative(planar_pose(trials.final_state))
+        gap[:, 2] = wrapped(gap[:, 2])
         k = 0 if size[0] <= 1.0 else int(np.argmin(size))
         self._ended = str(trials.status[k])
         # One that is close enough gives way to a later one: that is within limits, or nearer to them.
-        found = Solution(float(size[k]), shape.with_values(values[k]), twists[k], some_of(trials, slice(k, k + 1)))
+        found = Solution(float(size[k]), shape.with_values(values[k]), twists[k], trials.some(slice(k, k + 1)))
         self.best, self.nearest = (
             found if one is None or found.size < one.size or found.size <= 1.0 else one
             for one in (self.best, self.nearest)
@@ -270,7 +270,7 @@ class Solver:
                     return None
                 b = 0 if ok[0] else b
                 if fresh:
-                    learned.find_scales(shape, tried[b], np.array(self.relative(self.pose)) - gaps[b])
+                    learned.find_scales(shape, tried[b], self.aim - gaps[b])
                     slopes = learned.slopes(shape, tried[b])
             else:
                 tried, gaps, ok = np.vstack([tried, values]), np.vstack([gaps, gap]), np.append(ok, True)
@@ -290,14 +290,14 @@ class Solver:
 
     def _differences(self, shape: Shape) -> FloatArray:
         """Changes of each number (n, n), those of turns to the side of the pose: mirrored for a mirrored pose."""
-        _, y, yaw = self.relative(self.pose)
+        _, y, yaw = self.aim
         side = math.copysign(DIFFERENCE, y if abs(y) > 1e-9 else yaw)
         return np.asarray(np.where(shape.is_way, DIFFERENCE, side)[:, None] * shape.metric.T)
 
     def _in_time(self, shape: Shape) -> Shape:
         """The shape, slower where its commands are above their limits, before more rollouts are spent on it."""
         over, curved = self.excess(shape)
-        return shape.slower(shape.values, self.easy) if over > 1.0 and curved <= 1.0 else shape
+        return shape.slower(self.easy) if over > 1.0 and curved <= 1.0 else shape
 
 
 def eased(limits: Limits) -> Limits:
@@ -320,12 +320,12 @@ def plane_ratios(model: Kinematics | Dynamics) -> FloatArray:
     return np.asarray(np.clip([way / (3.0 * arc[0]), turned / (3.0 * arc[2])], *SCALES))
 
 
-def level(shape: Shape, pose: tuple[float, float, float]) -> Shape:
+def level(shape: Shape, pose: FloatArray) -> Shape:
     """The shape with numbers that end at a pose from the start on level ground, with its steps."""
     values = shape.values
     for _ in range(4):
         end, slopes = shape.planar_end(values)
-        gap = np.array(pose) - end
+        gap = pose - end
         gap[2] = math.remainder(gap[2], math.tau)
         if np.abs(gap).max() < 1e-9:
             break
@@ -344,8 +344,3 @@ def at_point(poses: FloatArray, point: FloatArray) -> FloatArray:
     c, s = np.cos(poses[:, 2]), np.sin(poses[:, 2])
     x, y = point
     return np.asarray(poses + np.stack([c * x - s * y, s * x + c * y, np.zeros(len(poses))], axis=1))
-
-
-def some_of(trials: Trials, which: slice) -> Trials:
-    """Some rollouts alone."""
-    return Trials(**{one.name: getattr(trials, one.name)[which] for one in dataclasses.fields(trials)})

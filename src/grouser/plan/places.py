@@ -34,7 +34,9 @@ def ends(start: ArrayLike, goal: ArrayLike) -> tuple[FloatArray, FloatArray]:
     return first, last
 
 
-def window(ground: Terrain, first: Sequence[float], last: Sequence[float]) -> tuple[float, float, float, float]:
+def window(
+    ground: Terrain, first: Sequence[float] | FloatArray, last: Sequence[float] | FloatArray
+) -> tuple[float, float, float, float]:
     """What a search looks at, xmin, xmax, ymin, ymax [m]: the map; on a side without edge, some way around the ends."""
     margin = max(MARGIN, 0.5 * math.hypot(last[0] - first[0], last[1] - first[1]))
     xs, ys = sorted((first[0], last[0])), sorted((first[1], last[1]))
@@ -43,6 +45,17 @@ def window(ground: Terrain, first: Sequence[float], last: Sequence[float]) -> tu
         edge if math.isfinite(edge) else own for edge, own in zip(ground.bounds, around, strict=True)
     )
     return xmin, xmax, ymin, ymax
+
+
+def check_on_map(ground: Terrain, x: float, y: float, here: str) -> None:
+    """Refuse a place off the map or in a hole of it."""
+    if bool(ground.contains(x, y)):
+        return
+    xmin, xmax, ymin, ymax = ground.bounds
+    if xmin <= x <= xmax and ymin <= y <= ymax:
+        raise PlanError(f"{here} lies in a hole of the map, where it has no heights")
+    where = f"x {xmin:.10g} to {xmax:.10g} m, y {ymin:.10g} to {ymax:.10g} m"
+    raise PlanError(f"{here} is off the map, which lies within {where}")
 
 
 def check_ends(
@@ -55,14 +68,10 @@ def check_ends(
     xmin, xmax, ymin, ymax = ground.bounds
     for name, (x, y, _) in (("start", first), ("goal", last)):
         here = f"{name} ({x:.10g}, {y:.10g}) m"
+        check_on_map(ground, x, y, here)
         room = min(x - xmin, xmax - x, y - ymin, ymax - y)
-        if room < 0.0:
-            where = f"x {xmin:.10g} to {xmax:.10g} m, y {ymin:.10g} to {ymax:.10g} m"
-            raise PlanError(f"{here} is off the map, which lies within {where}")
         if room < reach:
             raise PlanError(f"{here} is {room:.2g} m from the edge of the map; the vehicle needs {reach:.2g} m")
-        if not bool(ground.contains(x, y)):
-            raise PlanError(f"{here} lies in a hole of the map, where it has no heights")
         if not ground.contains(x + reach * AROUND.real, y + reach * AROUND.imag).all():
             raise PlanError(f"{here} is too near to a hole of the map; the vehicle needs {reach:.2g} m around it")
         free = math.inf if keep_out is None else keep_out.clearance(x, y)
@@ -71,4 +80,5 @@ def check_ends(
             raise PlanError(f"{here} is {where}")
     apart = float(np.hypot(*(last - first)[:2]))
     if apart <= reached:
-        raise PlanError(f"start and goal are {apart:.2g} m apart, and the goal is reached at {reached:g} m: no drive")
+        words = f"start and goal are {apart:.2g} m apart, and the goal is reached at {reached:g} m: no drive"
+        raise PlanError(f"{words}; to turn there use gr.plan.reach")

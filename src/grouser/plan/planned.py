@@ -19,7 +19,7 @@ from grouser.checks import Checker, FloatArray
 from grouser.collision.frames import planar_pose
 from grouser.errors import PlanError
 from grouser.pictures import draw
-from grouser.plan.follow import Followed, Follower
+from grouser.plan.follow import DT, Followed, follow
 from grouser.plan.keep_out import KeepOut
 from grouser.plan.limits import Limits
 from grouser.plan.places import check_ends, ends
@@ -89,7 +89,7 @@ class Plan:
     spread: Spread | None
     """Drives of drawn models that are steered along the plan by feedback; None if the model has no uncertainty."""
     blind: Spread | None
-    """The same without feedback: how far they drift."""
+    """The same without feedback: their drift."""
     allowed_risk: float
     """Largest probability of failure asked for."""
     start: FloatArray
@@ -105,7 +105,7 @@ class Plan:
 
     @property
     def refused(self) -> tuple[Refusal, ...]:
-        """Ways that do not pass, the straight one first."""
+        """Failed paths, the straight one first."""
         return self.route.refused
 
     @property
@@ -123,7 +123,7 @@ class Plan:
 
     @property
     def reason(self) -> str:
-        """What is wrong with the plan, in a sentence; empty if nothing is."""
+        """Why the plan fails, in a sentence; empty if it does not."""
         if not self.reached:
             return self.drive.reason
         if self.spread is not None and self.risk > self.allowed_risk:
@@ -245,17 +245,16 @@ def plan(
         progress=_part(progress, 0.0, SEARCHED), **of_way,
     )  # fmt: skip
     options: dict[str, Any] = {**of_way, "threads": threads}
-    follower = Follower(
-        uncertain, ground, minimise=minimise, samples=samples, risk=risk, seed=seed, limits=limits, **options
-    )
-    drive = follower.drive(way, first, last, reached=reached, progress=_part(progress, SEARCHED, DRIVEN))
+    drive = follow(
+        uncertain, ground, way, first, last, minimise=minimise, limits=limits, reached=reached,
+        planner={"samples": samples, "risk": risk, "seed": seed}, progress=_part(progress, SEARCHED, DRIVEN), **options,
+    )  # fmt: skip
     rates = drive.rates if len(drive.rates) else np.zeros((1, len(nominal.vehicle.actuated)))  # it does not begin
-    seconds = len(rates) * follower.dt
-    run = simulate(nominal, ground, rates, duration=seconds, dt=follower.dt, start=drive.state[0])
+    run = simulate(nominal, ground, rates, duration=len(rates) * DT, dt=DT, start=drive.state[0])
     run = replace(run, drive="plan", path=np.ascontiguousarray(way.path[:, :2]))
     spread = blind = None
     if not uncertain.certain and len(drive.twist):
-        test = partial(_spread, uncertain, ground, drive, limits, count, seed, {**options, "dt": follower.dt})
+        test = partial(_spread, uncertain, ground, drive, limits, count, seed, {**options, "dt": DT})
         spread, blind = test(steered=True), test(steered=False)
     if progress is not None:
         progress(100, 100)
@@ -293,7 +292,7 @@ def _spread(
 
 
 def _of_route(route: Route) -> dict[str, float]:
-    """What driving a route takes, by the drive that checked it: one way compares with another so."""
+    """Costs of a route by the drive that checked it, comparable between routes."""
     values = {name: float(getattr(route, name)) for name in ("distance", "duration", "energy", "risk")}
     return {**values, "least_tip_margin_deg": math.degrees(route.least_tip_margin)}
 

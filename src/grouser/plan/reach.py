@@ -16,6 +16,7 @@ from grouser.once import once_each
 from grouser.plan.legs import Legs
 from grouser.plan.limits import Limits
 from grouser.plan.newton import Solver
+from grouser.plan.places import check_on_map
 from grouser.plan.shapes import Stretch
 from grouser.plan.trials import Roller, start_states
 from grouser.vehicles import Vehicle
@@ -101,10 +102,7 @@ def reach(
     wanted = np.array(checked.numbers(pose, 3, "pose"))
     close = np.array([checked.positive(one, "tolerance") for one in checked.numbers(tolerance, 2, "tolerance")])
     state = start_states(model, ground, start, 1)
-    xmin, xmax, ymin, ymax = ground.bounds
-    if not (xmin <= wanted[0] <= xmax and ymin <= wanted[1] <= ymax):
-        where = f"x {xmin:g} to {xmax:g} m, y {ymin:g} to {ymax:g} m"
-        raise PlanError(f"pose: x = {wanted[0]:g}, y = {wanted[1]:g} m is outside the map, {where}")
+    check_on_map(ground, wanted[0], wanted[1], f"pose: ({wanted[0]:g}, {wanted[1]:g}) m")
     roller = Roller(model, ground, dt=dt, threads=1, **options)
     return _result(Legs(Solver(roller, limits, state, wanted, close)))
 

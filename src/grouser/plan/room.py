@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from grouser._compile.lanes import LANES
 from grouser._kernels.plan import rollout as kernels
-from grouser._kernels.plan.cost import TALLY
+from grouser._kernels.plan.cost import PRESENT, SUMS
 from grouser._kernels.plan.drive import Driving, DrivingScratch
 from grouser._kernels.plan.lane_rollout import AGAIN, planned_lanes
 from grouser._kernels.plan.lane_scratch import make_lane_scratch
@@ -58,7 +58,8 @@ class Room:
             reference=np.zeros((0, 0, 3)),
             feedback=FEEDBACK,
             by_distance=False,
-            tally=np.zeros(n, dtype=TALLY),
+            sums=np.zeros((n, SUMS)),
+            present=np.zeros(n, dtype=PRESENT),
             corners=support_corners(vehicle),
             mass=vehicle.mass,
             gravity=model.gravity,
@@ -77,20 +78,22 @@ class Room:
         self.jobs: list[list[Any]] = []
         kind: Any = kernels.PlannedDynamics if self.dynamic else kernels.PlannedKinematics
         for _ in range(min(roller.threads, n // SLICE + 1)):
-            w, s = _scratch(vehicle, steps + past), make_scratch(arrays)
-            eight = () if self.dynamic else make_lane_scratch(arrays, driving.steering, steps + past)
-            scene: list[Any] = []
+            shared: dict[str, Any] = {
+                "ground": ground.kernel, "batch": self.batch, "s": make_scratch(arrays), "driving": driving,
+                "trial": self.trial, "cost": roller.cost.arrays, "keep_out": keep, "field": roller.cost.field,
+                "w": _scratch(vehicle, steps + past),
+            }  # fmt: skip
+            if not self.dynamic:
+                shared["lanes"], shared["look"] = make_lane_scratch(arrays, driving.steering, steps + past)
+            self.jobs.append([])
             for one in roller.models:
                 made: Any = one.arrays(roller.dt, soils=ground.soils)
-                if self.dynamic:
+                if self.dynamic and "d" not in shared:
                     from grouser._kernels.dynamics.scratch import make_dynamic_scratch
 
-                    scene = scene or [make_dynamic_scratch(arrays, made)]
-                rest = (driving, self.trial, roller.cost.arrays, keep, roller.cost.field, w)
-                job = kind(one.vehicle_arrays, made, ground.kernel, self.batch, s, *scene, *rest, *eight)
+                    shared["d"] = make_dynamic_scratch(arrays, made)
+                job = kind(vehicle=one.vehicle_arrays, model=made, **shared)
                 job.keep = (one, roller.cost)
-                if not self.jobs or len(self.jobs[-1]) == len(roller.models):
-                    self.jobs.append([])
                 self.jobs[-1].append(job)
         alone = kernels.planned_dynamics if self.dynamic else kernels.planned_kinematics
         self.in_lanes = self._fits_lanes(roller)
@@ -123,9 +126,8 @@ class Room:
         batch.v[:] = 0.0 if velocities is None else velocities
         rows = batch.steps + 1 if record else 0
         batch.repoint(states=np.zeros((self.n, rows, batch.q.shape[1])))
-        self.blank = np.zeros((), dtype=TALLY)
-        self.blank["segment"] = segment
-        trial.repoint(tally=np.full(self.n, self.blank))
+        self.segment = segment
+        trial.sums[:], trial.present.segment = 0.0, segment
         for jobs in self.jobs:
             for job in jobs:
                 job.repoint(driving=driving)
@@ -145,7 +147,7 @@ class Room:
         slices = parts * (self.n // self.each)
         in_slices(work, slices, threads=len(self.jobs), size=max(1, SLICE // size))
         for n in np.flatnonzero(self.batch.ends[:, STATUS] == AGAIN):
-            self.batch.ends[n], self.trial.tally[n] = 0, self.blank
+            self.batch.ends[n], self.trial.present[n].segment = 0, self.segment
             kernels.planned_kinematics(self.jobs[0][n // self.each], int(n), int(n) + 1)
 
 
@@ -167,14 +169,19 @@ def half_width(vehicle: Vehicle) -> float:
     return float(np.abs(vehicle.wheel_positions[:, 1]).max())
 
 
+def driving_scratch(vehicle: Vehicle, queue: int) -> DrivingScratch:
+    """Work space of the drive of one vehicle; queue: commands of a rollout and before it."""
+    made: DrivingScratch = DrivingScratch.zeros(
+        table=3 + len(vehicle.actuated), queue=queue, nj=vehicle.n_joints, nf=1 + vehicle.n_joints,
+        ns=len(steering_plan(vehicle).joint),
+    )  # fmt: skip
+    made.rates[:3] = 1.0, len(vehicle.actuated), 1.0
+    return made
+
+
 def _scratch(vehicle: Vehicle, queue: int) -> kernels.TrialScratch:
     """Work space of one thread."""
-    arrays, plan = vehicle.arrays, steering_plan(vehicle)
-    na = len(arrays.actuated)
-    driving = DrivingScratch.zeros(
-        table=3 + na, queue=queue, na=na, nj=vehicle.n_joints, nf=len(arrays.parent), ns=len(plan.joint)
-    )
-    driving.rates[:3] = 1.0, na, 1.0
+    driving = driving_scratch(vehicle, queue)
     address = driving.rates.ctypes.data
     made: kernels.TrialScratch = kernels.TrialScratch.zeros(driving=driving, table=laws.table.address, rates=address)
     return made

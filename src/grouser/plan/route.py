@@ -1,4 +1,4 @@
-"""A way across a map: searched on a lattice whose edges the engine rolls out, then driven by the engine as a whole."""
+"""A path across a map: searched on a lattice, its edges rolled out by the engine, then driven as a whole."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from grouser.errors import PlanError
 from grouser.plan.keep_out import KeepOut
 from grouser.plan.lattice import Lattice, heading_of
 from grouser.plan.limits import Limits
-from grouser.plan.places import window
+from grouser.plan.places import check_ends, ends, window
 from grouser.plan.room import half_width
 from grouser.plan.slopes import CRITERIA, SlopeTable, slope_table
 from grouser.plan.trials import Bounds, Effort, Trials
@@ -29,33 +29,33 @@ checked = Checker(PlanError)
 DRAWS = 8
 """Drawn models, for the hazard of slopes and edges."""
 MOST_TRIES = 25
-"""Ways that are driven; after each that fails, the place where it does is refused."""
+"""Paths that are driven; after each failure the place where it failed is refused."""
 MOST_ROUNDS = 400
-"""Searches after which the best way so far is taken, each with the costs by the engine of the edges of those before."""
+"""Searches after which the best path so far is taken, each with the engine's costs of the edges of those before."""
 LEAST_RISK = 1e-4
 """Chances of failure that differ by less count as equal."""
 TOLERANCE = 0.005
-"""How much cheaper than the best way that the engine has judged another may seem, a ratio."""
+"""How much cheaper than the best judged path another may seem, a ratio."""
 LEAST_HOPE = 0.75
 """Least share of its cost by the table that an edge of a small lattice counts before the engine has judged it, a ratio.
-It is 1 less 1.5 times the mean error of the table so far: edges that it may take for too dear are looked at, too."""
+It is 1 less 1.5 times the mean error of the table so far, so that edges whose cost it overestimates are searched."""
 SMALL = 600_000
-"""Nodes of a lattice that is searched as a whole each time; of a larger one only what is near the ways found so far."""
+"""Nodes of a lattice that is searched as a whole each time; of a larger one only what is near the paths found."""
 MOST_GLOBAL = 2
 """Searches of the whole of a larger lattice."""
 CORRIDOR = 12
 """Half width of what is near, in places."""
 DEARER = 1.05
-"""How much more than a way that fails the straight one may cost to be taken in its place, a ratio."""
+"""How much more than a path that fails the straight one may cost to be taken in its place, a ratio."""
 PIECES = 60
 """Edges that one straight piece may replace."""
 SHOWN = 12
-"""Ways that fail that are kept, of each criterion."""
+"""Failed paths that are kept, of each criterion."""
 
 
 @dataclass(frozen=True, eq=False)
 class Refusal:
-    """A way that was looked at and not taken."""
+    """A path that was examined and not taken."""
 
     what: str
     """"straight way", or "way 1", "way 2", … as found."""
@@ -72,16 +72,16 @@ class Refusal:
 
 @dataclass(frozen=True, eq=False)
 class Route:
-    """A way across a map and what it costs."""
+    """A path across a map and its costs."""
 
     minimise: str
-    """What it is best for: energy, time or risk."""
+    """The criterion: energy, time or risk."""
     reached: bool
-    """Whether there is a way that the engine drives to its end."""
+    """Whether there is a path that the engine drives to its end."""
     reason: str
     """Why not; empty if there is."""
     path: FloatArray
-    """x, y [m], yaw [rad] of the corners of the way, (n, 3)."""
+    """x, y [m], yaw [rad] of the corners of the path, (n, 3)."""
     driven: FloatArray
     """States of the drive that checked it [quaternion, m, joints in rad or m], (T, nq)."""
     distance: float
@@ -91,18 +91,18 @@ class Route:
     energy: float
     """Of that drive [J]."""
     risk: float
-    """Chance of failure on the way, a ratio: the engine's tip margins and slips of its pieces, with assumed spreads."""
+    """Chance of failure, a ratio: the engine's tip margins and slips of its pieces, with assumed spreads."""
     least_tip_margin: float
     """Of that drive [rad]."""
     largest_slip: float
     """Of that drive, a ratio."""
     cost: float
     """Of the search: that of all edges by the engine and of turns [J, s, or −log of the chance of success]; that of its
-    drive, if a way found for something else turned out better."""
+    drive, if a path found for another criterion turned out better."""
     refused: tuple[Refusal, ...] = ()
-    """Ways that fail."""
+    """Failed paths."""
     alternatives: tuple[Route, ...] = ()
-    """Ways that are best for something else."""
+    """Paths that are best by the other criteria."""
 
     def driven_cost(self, minimise: str) -> float:
         """What its drive takes of energy [J], time [s] or risk (a ratio)."""
@@ -137,61 +137,61 @@ def route(
     seed: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Route:
-    """Find a way from start (x, y[, yaw]) to goal (x, y[, yaw]) [m, rad] that costs least energy, time or risk.
+    """Find a path from start (x, y[, yaw]) to goal (x, y[, yaw]) [m, rad] of least energy, time or risk.
 
     What a metre costs on a slope and a soil is found by rollouts of the engine on planes, for drawn models too where
     the model is uncertain. A* searches places and 16 headings; a first cost of an edge is that of all cells on its
-    line. The engine then rolls out the edges of the way found, in batches on the real ground, and the search is made
-    again with what it says, until the best way has only edges that the engine has judged. That way, and one with
-    straight pieces in place of its edges, are driven as a whole; the cheaper one is taken. Where both tip, stick or
-    leave, the place is refused and the search goes on.
+    line. The engine then rolls out the edges of the path found, in batches on the real ground, and the search is made
+    again with these costs, until the best path has only edges that the engine has judged. That path, and one with
+    straight pieces in place of its edges, are driven as a whole; the cheaper one is taken. Where both tip, get stuck or
+    leave the map, the place is refused and the search goes on.
 
     A yaw of the goal is met within a lattice heading, and exactly by a vehicle that turns on the spot.
     spacing: of the places [m]; None: half the vehicle's length, 1/1000 of the map, or what its curvature asks for.
-    alternatives: whether ways that are best for the other two are looked for. progress(done, all) is called now and
-    then, with a done that only grows.
+    alternatives: whether the best paths by the other two criteria are searched. progress(done, all) is called at
+    intervals; done never falls.
     """
     unsure = Uncertain.of(model)
     checked.choice(minimise, "minimise", CRITERIA)
     vehicle = unsure.model.vehicle
     limits = Limits.of(vehicle) if limits is None else checked.instance(limits, Limits, "limits", "use Limits(…)")
-    a, b = _place(start, "start"), _place(goal, "goal")
+    first, last = ends(start, goal)
     reach = half_width(vehicle) if bounds is None or bounds.reach is None else bounds.reach
-    for name, place in (("start", a), ("goal", b)):
-        _check_place(name, place, ground, keep_out, reach)
-    if math.hypot(b[0] - a[0], b[1] - a[1]) < 1e-6:
-        raise PlanError(f"start and goal are one place, ({a[0]:g}, {a[1]:g}) m; to turn there use gr.plan.reach")
-    if math.isnan(a[2]):
-        a = (a[0], a[1], math.atan2(b[1] - a[1], b[0] - a[0]))
+    check_ends(first, last, ground, keep_out, reach, 1e-6)
     meter = _Meter(progress, 1 + 2 * (3 if alternatives else 1))
     lattice = Lattice(
-        ground, vehicle, np.array(a), window(ground, a, b), spacing=spacing, limits=limits, keep_out=keep_out,
+        ground, vehicle, first, window(ground, first, last), spacing=spacing, limits=limits, keep_out=keep_out,
         reach=reach,
     )  # fmt: skip
-    lattice.free(a[0], a[1])
+    lattice.free(first[0], first[1])
     models = [unsure.model] if unsure.draw is None else [unsure.model, *unsure.models(DRAWS, (seed, 3))]
     table = slope_table(models, ground, limits=limits, effort=effort, bounds=bounds)
     driver = Driver(
-        models, ground, lattice, limits=limits, start=a, goal=b, table=table, keep_out=keep_out,
+        models, ground, lattice, limits=limits, start=first, goal=last, table=table, keep_out=keep_out,
         effort=effort, bounds=bounds,
     )  # fmt: skip
     meter.next()
     finder = _Finder(driver, table, meter)
     straight = finder.straight()
     best = finder.find(minimise, () if straight is None else (straight,))
+    meter.next(2)
     if alternatives and best.reached:
-        others = tuple(finder.find(one, (), searches=1) for one in CRITERIA if one != minimise)
-        best, *rest = _best_for_each([best, *(one for one in others if one.reached)])
+        routes = [best]
+        for one in CRITERIA:
+            if one != minimise:
+                routes.append(finder.find(one, (), searches=1))
+                meter.next(2)
+        best, *rest = _best_for_each([one for one in routes if one.reached])
         best = replace(best, alternatives=tuple(rest))
     meter.end()
     return best
 
 
 def _best_for_each(routes: list[Route]) -> list[Route]:
-    """For what each is to be best for, the one whose drive is, if another's drive is better than its own.
+    """The best drive by the criterion of each route, which may be that of another route.
 
     The lattice adds up edges that are driven one by one; on ground rougher than an edge is long, a whole drive costs
-    more than their sum, and not alike for all ways.
+    more than their sum, and not by the same ratio for all paths.
     """
     best = []
     for own in routes:
@@ -204,7 +204,7 @@ def _best_for_each(routes: list[Route]) -> list[Route]:
 
 
 class _Finder:
-    """A search for ways between two places, by one criterion after another."""
+    """A search for paths between two places, by one criterion after another."""
 
     def __init__(self, driver: Driver, table: SlopeTable, meter: _Meter) -> None:
         self.driver, self.table, self.meter = driver, table, meter
@@ -214,7 +214,7 @@ class _Finder:
         self.direct: list[Drive] = []
 
     def straight(self) -> Refusal | None:
-        """Why the straight way is refused; None if it is not."""
+        """Why the straight path is refused; None if it is not."""
         ends = np.array([self.start[:2], self.goal[:2]])
         drive = self.driver.drive(ends)
         if not drive.arrived:
@@ -228,7 +228,7 @@ class _Finder:
         return None
 
     def find(self, minimise: str, refused: tuple[Refusal, ...], *, searches: int = MOST_GLOBAL) -> Route:
-        """The best way that the engine drives to its end; searches: of the whole of a large lattice."""
+        """The best path that the engine drives to its end; searches: of the whole of a large lattice."""
         chart = self.lattice.chart(self.table.cost(minimise))
         task = self.lattice.task(self.table, minimise, self.goal)
         self.found = list(refused)
@@ -248,14 +248,11 @@ class _Finder:
                 drives.append(self.driver.drive(short))
             best = min([*drives, *spare], key=lambda one: one.value(minimise))
             if best.arrived and (best in drives or best.value(minimise) <= DEARER * value):
-                self.meter.next(2)
                 return self.route(minimise, value, best)
             one = self.refuse(drives[0].trials, 0, drives[0].trials.state[0], nodes)
             why = f"the last way tried fails: {one.reason}"
         if spare:
-            self.meter.next(2)
             return self.route(minimise, spare[0].value(minimise), spare[0])
-        self.meter.next(2)
         nq = len(self.driver.model.vehicle.joints) + 7
         empty, none = np.zeros((0, 3)), np.zeros((0, nq))
         if self.found and why.startswith("the map"):
@@ -263,10 +260,10 @@ class _Finder:
         return Route(minimise, False, why, empty, none, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, math.inf, tuple(self.found))
 
     def judged_way(self, chart: Any, task: Any, minimise: str, searches: int) -> tuple[NDArray[np.int64], float]:
-        """Nodes of the best way all of whose edges the engine has judged, and its cost; none where there is none.
+        """Nodes of the best path with all edges judged by the engine, and its cost; none where there is none.
 
-        An edge counts what the table says until it lies on the best way; then the engine rolls it out. A large lattice
-        is searched as a whole some times, and in between along the ways found.
+        An edge has its cost by the table until it lies on the best path; then the engine rolls it out. A large lattice
+        is searched as a whole some times, and in between along the paths found.
         """
         lattice, edges = self.lattice, self.lattice.edges[minimise]
         small = lattice.everywhere.size * kernels.HEADINGS <= SMALL
@@ -299,8 +296,7 @@ class _Finder:
                     hope = max(1.0 - 1.5 * spent[2] / spent[0], LEAST_HOPE) if small else 1.0
                     task = task._replace(ratio=bias * hope)
                 if failed is not None and len(self.found) < SHOWN:
-                    path = lattice_points(lattice, nodes)
-                    self.found.append(_refusal(f"way {len(self.found) + 1}", *failed, path))
+                    self.found.append(_refusal(f"way {len(self.found) + 1}", *failed, lattice.points(nodes)))
             if value < best[1]:
                 best = nodes, value
             if not small:
@@ -309,8 +305,8 @@ class _Finder:
         return best
 
     def corners(self, nodes: NDArray[np.int64]) -> FloatArray:
-        """Places of a way (n, 2) [m], from the start to the goal."""
-        points = lattice_points(self.lattice, nodes)
+        """Places of a path (n, 2) [m], from the start to the goal."""
+        points = self.lattice.points(nodes)
         goal = np.array(self.goal[:2])
         # The last place stands for the goal, which lies between places.
         if len(points) > 1 and float(np.hypot(*(points[-1] - goal))) > 1e-9:
@@ -318,24 +314,24 @@ class _Finder:
         return points if len(points) > 1 else np.array([self.start[:2], self.goal[:2]])
 
     def shortened(self, chart: Any, minimise: str, corners: FloatArray) -> FloatArray:
-        """The way with straight pieces in place of edges where the table says that they cost less."""
+        """The path with straight pieces in place of edges where they cost less by the table."""
         lattice = self.lattice
         cells = np.ascontiguousarray((corners - [lattice.x[0], lattice.y[0]]) / lattice.cell)
         sharp = SHARP if self.driver.on_the_spot else 0.9 * min(lattice.spacing * lattice.limits.curvature, 1.5)
         turn = np.array([self.table.bend(minimise), sharp, self.table.turn(minimise)])
-        ways = np.zeros((len(cells), 2))
-        kernels.shorten(chart, cells, PIECES, turn, ways)
-        if not math.isfinite(ways[-1, 0]):
+        best = np.zeros((len(cells), 2))
+        kernels.shorten(chart, cells, PIECES, turn, best)
+        if not math.isfinite(best[-1, 0]):
             return corners
         kept = [len(corners) - 1]
         while kept[-1] > 0:
-            kept.append(int(ways[kept[-1], 1]))
+            kept.append(int(best[kept[-1], 1]))
         return corners[kept[::-1]]
 
     def refuse(self, trials: Trials, row: int, path: FloatArray, nodes: NDArray[np.int64]) -> Refusal:
-        """Note why a way fails, and let no other lead through the places around in about this heading.
+        """Note why a path fails, and refuse the places around in about this heading to all others.
 
-        The drive may have left its way: the nearest place of the way is refused, too, or it would be found again.
+        The drive may have left its path: the nearest place of the path is refused, too, or it would be found again.
         """
         one = _refusal(f"way {len(self.found) + 1}", trials, row, path)
         self.found.append(one)
@@ -369,7 +365,7 @@ class _Finder:
 
 
 class _Meter:
-    """Reports progress in thousandths of steps; what is done only grows."""
+    """Reports progress in thousandths of steps; it never falls."""
 
     def __init__(self, report: Callable[[int, int], None] | None, steps: int) -> None:
         self.report, self.all, self.done, self.step = report, 1000 * steps, 0, 0
@@ -392,14 +388,6 @@ class _Meter:
             self.report(self.all, self.all)
 
 
-def lattice_points(lattice: Lattice, nodes: NDArray[np.int64]) -> FloatArray:
-    """Places of nodes (n, 2) [m], without those of turns on the spot."""
-    i, j, _ = lattice.split(nodes)
-    points = np.column_stack([lattice.x[i], lattice.y[j]])
-    moved = np.append(True, (np.diff(i) != 0) | (np.diff(j) != 0))
-    return np.asarray(points[moved])
-
-
 def _refusal(what: str, trials: Trials, row: int, path: FloatArray) -> Refusal:
     """Why a drive failed."""
     q = trials.final_state[row]
@@ -416,32 +404,3 @@ def _refusal(what: str, trials: Trials, row: int, path: FloatArray) -> Refusal:
     if path.shape[1] > 2:  # states of the drive
         path = path[: int(trials.steps[row]) + 1, 4:6]
     return Refusal(what, f"{words.get(status, status)}{slip} near ({x:.0f}, {y:.0f})", (x, y), path)
-
-
-def _check_place(
-    name: str, place: tuple[float, float, float], ground: Terrain, keep_out: KeepOut | None, reach: float
-) -> None:
-    x, y, _ = place
-    xmin, xmax, ymin, ymax = ground.bounds
-    if not bool(ground.contains(x, y)):
-        inside = xmin <= x <= xmax and ymin <= y <= ymax
-        where = f"which lies within x {xmin:g} to {xmax:g} m, y {ymin:g} to {ymax:g} m"
-        raise PlanError(
-            f"{name} ({x:g}, {y:g}) m is {f'in a hole of the map, {where}' if inside else f'off the map, {where}'}"
-        )
-    room = min(x - xmin, xmax - x, y - ymin, ymax - y)
-    if room < reach:
-        raise PlanError(
-            f"{name} ({x:g}, {y:g}) m is {room:.2g} m from the edge of the map; the vehicle needs {reach:.2g} m"
-        )
-    if keep_out is not None and keep_out.clearance(x, y) < reach:
-        raise PlanError(f"{name} ({x:g}, {y:g}) m is in a keep-out, or nearer to one than half the vehicle's width")
-
-
-def _place(value: ArrayLike, name: str) -> tuple[float, float, float]:
-    """x, y [m] and yaw [rad], NaN where it is not given."""
-    numbers = checked.real(value, name).ravel()
-    if len(numbers) not in (2, 3) or not np.isfinite(numbers).all():
-        raise PlanError(f"{name}: {numbers.tolist()} is not (x, y) or (x, y, yaw)")
-    x, y, yaw = (*numbers.tolist(), math.nan)[:3]
-    return x, y, yaw

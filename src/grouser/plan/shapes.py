@@ -33,11 +33,11 @@ class Piece:
     """One stretch from rest to rest."""
 
     forward: float
-    """Way of the drive point [m], negative backwards."""
+    """Distance of the drive point [m], negative backwards."""
     left: float
-    """Way to the left [m]."""
+    """Distance to the left [m]."""
     turn: tuple[float, ...]
-    """Turn per share of the way [rad]: constant, or at its shares 0, ⅓, ⅔, 1."""
+    """Turn per share of the distance [rad]: constant, or at its shares 0, ⅓, ⅔, 1."""
 
     @property
     def values(self) -> list[float]:
@@ -51,7 +51,7 @@ class Piece:
         return Piece(forward, left, tuple(next(rows) for _ in self.turn))
 
     def until(self, share: float) -> Piece:
-        """Its beginning up to a share of its way."""
+        """Its beginning up to a share of its distance."""
         knots = share * np.linspace(0.0, 1.0, len(self.turn)) if len(self.turn) > 1 else np.zeros(1)
         coefficients = np.array(self.turn) @ KNOTS[len(self.turn)]
         turn = share * (coefficients @ knots ** np.arange(len(self.turn))[:, None])
@@ -63,9 +63,9 @@ class Stretch:
     """One stretch of a commanded path from rest to rest, as polynomials."""
 
     forward: float
-    """Way of the drive point [m], negative backwards; 0: it turns on the spot."""
+    """Distance of the drive point [m], negative backwards; 0: it turns on the spot."""
     left: float
-    """Way to the left [m], at a fixed ratio to that forward; 0 except for vehicles that move sideways."""
+    """Distance to the left [m], at a fixed ratio to that forward; 0 except for vehicles that move sideways."""
     turn: tuple[float, ...]
     """Turn per share σ of the stretch [rad], coefficients of a polynomial Σ cⱼ σʲ, constant term first."""
     duration: float
@@ -98,7 +98,7 @@ class Shape:
     """A guess of a drive, and the commands that its numbers give."""
 
     values: FloatArray
-    """Free numbers, ways [m] and angles [rad], (n,)."""
+    """Free numbers, distances [m] and angles [rad], (n,)."""
     basis: FloatArray
     """Commands per unit of each, (n, T, 3)."""
     dt: float
@@ -110,7 +110,7 @@ class Shape:
 
     @cached_property
     def is_way(self) -> NDArray[np.bool_]:
-        """Which of its numbers are ways, not turns, (n,)."""
+        """Which of its numbers are distances, not turns, (n,)."""
         return np.concatenate([np.arange(len(one.values)) < len(one.values) - len(one.turn) for one in self.pieces])
 
     def with_values(self, values: FloatArray) -> Shape:
@@ -119,18 +119,21 @@ class Shape:
         other.__dict__["metric"] = self.metric
         return other
 
+    def driven(self) -> list[Piece]:
+        """Its pieces with its numbers."""
+        rows = iter(self.values.tolist())
+        return [piece.with_values(rows) for piece in self.pieces]
+
     def stretches(self) -> tuple[Stretch, ...]:
-        """Its pieces as polynomials, with its numbers."""
-        rows, out = iter(self.values.tolist()), []
-        for piece, (duration, ramp) in zip(self.pieces, self.times, strict=True):
-            one = piece.with_values(rows)
-            turn = tuple((np.array(one.turn) @ KNOTS[len(one.turn)]).tolist())
-            out.append(Stretch(one.forward, one.left, turn, duration, ramp))
-        return tuple(out)
+        """The same as polynomials."""
+        return tuple(
+            Stretch(one.forward, one.left, tuple((np.array(one.turn) @ KNOTS[len(one.turn)]).tolist()), *times)
+            for one, times in zip(self.driven(), self.times, strict=True)
+        )
 
     @cached_property
     def metric(self) -> FloatArray:
-        """Directions in which the numbers are free, (n, n), columns: a longer way keeps its curvature.
+        """Directions in which the numbers are free, (n, n), columns: a longer path keeps its curvature.
 
         Arcs are at the limit of curvature already, so theirs changes reluctantly.
         """
@@ -155,32 +158,23 @@ class Shape:
         free = axes[3:5]
         return np.asarray(amounts[:, : len(free)] @ free @ self.metric.T)
 
-    def within(self, values: FloatArray, curvature: float) -> Shape:
+    def within(self, curvature: float) -> Shape:
         """The same with numbers of at most a curvature [1/m] at the knots; those that had more are held there."""
         pieces = []
-        rows = iter(values.tolist())
-        for piece in self.pieces:
-            new = piece.with_values(rows)
-            most = curvature * math.hypot(new.forward, new.left)
-            pieces.append(replace(new, turn=tuple(min(max(turn, -most), most) for turn in new.turn)))
+        for piece in self.driven():
+            most = curvature * math.hypot(piece.forward, piece.left)
+            pieces.append(replace(piece, turn=tuple(min(max(turn, -most), most) for turn in piece.turn)))
         clipped = np.concatenate([piece.values for piece in pieces])
         shape = Shape(clipped, self.basis, self.dt, tuple(pieces), self.times)
-        held = np.abs(clipped - values) > 1e-12
+        held = np.abs(clipped - self.values) > 1e-12
         metric = shape.metric.copy()
         metric[held, held] = RELUCTANCE**2
         shape.__dict__["metric"] = metric
         return shape
 
-    def slower(self, values: FloatArray, limits: Limits) -> Shape:
-        """The same way with other numbers, its time law fitted to limits again."""
-        rows = iter(values.tolist())
-        pieces = [piece.with_values(rows) for piece in self.pieces]
-        return shape_of(pieces, limits, self.dt)
-
-    @property
-    def duration(self) -> float:
-        """[s]."""
-        return float(self.basis.shape[1] * self.dt)
+    def slower(self, limits: Limits) -> Shape:
+        """The same path, its time law fitted to limits again."""
+        return shape_of(self.driven(), limits, self.dt)
 
     def twists(self, values: FloatArray) -> FloatArray:
         """Commands (N, T, 3) of rows of values (N, n)."""
@@ -247,7 +241,7 @@ def _fitted(piece: Piece, limits: Limits, dt: float) -> tuple[FloatArray, float]
 
 
 def _fastest(piece: Piece, limits: Limits) -> tuple[float, float]:
-    """Largest share of a piece in a second [1/s] and its largest change [1/s²], by its largest way and turn."""
+    """Largest share of a piece in a second [1/s] and its largest change [1/s²], by its largest distance and turn."""
     ways = np.array([piece.forward, piece.left, max(piece.turn, key=abs)])
     most = np.where(ways < 0.0, -limits.least, limits.most)
     with np.errstate(divide="ignore", invalid="ignore"):

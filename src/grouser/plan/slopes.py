@@ -27,9 +27,9 @@ DOUBTFUL = 2
 """Entries beyond the last slope that a vehicle climbs on a plane that it may climb on real ground, where slopes change
 and soils are mixed; the engine judges edges before they are used."""
 PACE = 0.8
-"""Share of the largest speed that ways are driven with, so that a vehicle that slips can keep up."""
+"""Speed of routes as a share of the largest, so that a vehicle that slips can keep up."""
 DT = 0.1
-"""Step of the rollouts that judge ways [s]."""
+"""Step of the rollouts that judge routes [s]."""
 SECONDS = 2.0
 """Time that each plane is driven [s]."""
 SETTLED = 1.0
@@ -41,7 +41,7 @@ SLIP_SIGMA = 0.1
 LARGEST_SLIP = 0.8
 """Slip at which a vehicle is as good as stuck."""
 UNHURRIED = 1e-5
-"""Chance of failure that a second of driving counts as, where risk is least: of two safe ways the faster is taken."""
+"""Chance of failure that a second of driving counts as, where risk is minimised: of safe paths the fastest is taken."""
 LOW_HAZARD = 0.3
 """Share of the hazard that an edge counts before the engine has judged it."""
 CRITERIA = ("energy", "time", "risk")
@@ -75,11 +75,15 @@ class SlopeTable:
 
     def turn(self, minimise: str) -> float:
         """Cost of a radian on the spot."""
-        return _of_turn(self.spot, minimise)
+        return self._of_turn(self.spot, minimise)
 
     def bend(self, minimise: str) -> float:
         """Cost of a radian on the way."""
-        return _of_turn(self.arc, minimise)
+        return self._of_turn(self.arc, minimise)
+
+    @staticmethod
+    def _of_turn(turn: tuple[float, float], minimise: str) -> float:
+        return {"time": turn[0], "energy": turn[1], "risk": UNHURRIED * turn[0]}[minimise]
 
 
 def as_risk(hazard: FloatArray, time: FloatArray) -> FloatArray:
@@ -120,7 +124,7 @@ def slope_table(
     spot = (math.inf, math.inf, 1.0)
     if math.isinf(limits.curvature):
         spot = _turned(roller, level, 0.0, PACE * limits.turn)
-    # Nothing is gained by a turn; a little is added, so that of two ways of one length the straighter is taken.
+    # Nothing is gained by a turn; a little is added, so that of two paths of one length the straighter is taken.
     bent = _turned(roller, level, speed, min(0.5 * limits.turn, 0.5 * limits.curvature * speed))
     least = (0.01 / speed, 0.01 * float(energy[0, half, 0]))
     arc = (max(bent[0], least[0]), max(bent[1], least[1])) if math.isfinite(bent[1]) else least
@@ -235,10 +239,6 @@ def _with_doubtful(cost: FloatArray) -> FloatArray:
     return cost
 
 
-def _of_turn(turn: tuple[float, float], minimise: str) -> float:
-    return {"time": turn[0], "energy": turn[1], "risk": UNHURRIED * turn[0]}[minimise]
-
-
 def _tiles(slopes: FloatArray, side: float) -> tuple[Terrain, FloatArray]:
     """A ground of square planes with slopes along x and y, (n, 2), and their middles [m], (n, 2)."""
     columns = math.ceil(math.sqrt(len(slopes)))
@@ -269,7 +269,7 @@ def _single_soils(ground: Terrain) -> list[Any]:
 
 
 def paced(limits: Limits) -> Limits:
-    """Limits whose largest speed is that of ways: a vehicle that slips is late, it does not hurry."""
+    """Limits with the speed of routes as the largest: a vehicle that slips is late and does not speed up."""
     return replace(limits, speed=PACE * limits.speed)
 
 

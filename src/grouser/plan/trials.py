@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,13 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grouser._compile.lanes import LANES
-from grouser._kernels.plan import rollout as kernels
+from grouser._kernels.plan.cost import CLEARANCE, COST, DISTANCE, ENERGY, LARGEST_SLIP, LEAST_TIP
 from grouser._kernels.plan.drive import Driving
+from grouser._kernels.plan.judge import KEPT_OUT, STUCK, TIPPED
 from grouser._kernels.simulation.rollout import STATUS, TAKEN
 from grouser.checks import Checker, FloatArray
 from grouser.errors import PlanError
 from grouser.kinematics import Kinematics
 from grouser.kinematics.inverse import steering_plan
+from grouser.motion.powertrain import Powertrain
 from grouser.plan.cost import Cost
 from grouser.plan.keep_out import KeepOut
 from grouser.plan.limits import Limits
@@ -32,7 +35,6 @@ from grouser.threads import thread_count
 
 if TYPE_CHECKING:
     from grouser.dynamics import Dynamics
-    from grouser.motion.powertrain import Powertrain
     from grouser.plan.fidelity import Auto
 
 checked = Checker(PlanError)
@@ -42,9 +44,9 @@ ROOMS = 4
 """Work spaces that are kept, for batches of different sizes."""
 NAMES = {
     **{code: str(status) for code, status in OF_CODE.items()},
-    kernels.TIPPED: "tipped",
-    kernels.KEPT_OUT: "keep_out",
-    kernels.STUCK: "stuck",
+    TIPPED: "tipped",
+    KEPT_OUT: "keep_out",
+    STUCK: "stuck",
 }
 """Status of each number the engine returns."""
 STATUSES = np.array([NAMES.get(code, "") for code in range(max(NAMES) + 1)])
@@ -140,6 +142,17 @@ class Trials:
         """Where each ended (x, y) [m], (N, 2)."""
         return self.final_state[:, 4:6]
 
+    def why_failed(self, what: str) -> str:
+        """A sentence on why rollouts fail: what most of them did, and where the first of those was."""
+        status, n = Counter(self.status[~self.ok].tolist()).most_common(1)[0]
+        x, y = self.end_place[int(np.argmax(self.status == status))]
+        words = f"{n} ended because {MEANING[status]}, the first near ({x:.1f}, {y:.1f}) m"
+        return f"{what}: of {len(self.status)}, {words}"
+
+    def some(self, which: Any) -> Trials:
+        """Some of the rollouts, by a slice or an array of rows."""
+        return Trials(**{one.name: getattr(self, one.name)[which] for one in dataclasses.fields(self)})
+
 
 class Roller:
     """Models on a ground with a cost, for batch after batch: with M models, N/M of N rollouts are of each."""
@@ -210,7 +223,7 @@ class Roller:
             reach=self.reach,
         )
         room.run()
-        return self._trials(room.batch, room.trial.tally, steps)
+        return self._trials(room.batch, room.trial.sums, steps)
 
     def replace_models(self, models: Sequence[Kinematics | Dynamics]) -> None:
         """Use other models of the same vehicle, as many as before."""
@@ -237,23 +250,22 @@ class Roller:
         return half_width(self.model.vehicle) if self.bounds.reach is None else self.bounds.reach
 
     def driving(self, past: FloatArray | None, moving: FloatArray | None) -> Driving:
-        limits, train = self.limits, self.powertrain
+        """What turns commands into joint rates, after these commands; see `run`."""
+        limits, train = self.limits, self.powertrain or Powertrain(time_constant=0.0)
         endless = np.full(3, math.inf)
         if past is None:
             past = np.zeros((1, 3)) if moving is None else np.reshape(moving, (1, 3))
-        lag = 0.0 if train is None else train.time_constant / self.dt
-        delay = 0.0 if train is None else train.delay / self.dt
+        lag, delay = train.time_constant / self.dt, train.delay / self.dt
         part = delay - math.floor(delay)
-        missing = math.ceil(delay) + 1 - len(past)
-        if missing > 0:
-            past = np.concatenate([np.repeat(past[:1], missing, axis=0), past])
+        missing = max(math.ceil(delay) + 1 - len(past), 0)
+        past = np.concatenate([np.repeat(past[:1], missing, axis=0), past])
         return Driving(
             steering=steering_plan(self.model.vehicle),
             least=-endless if limits is None else limits.least,
             most=endless if limits is None else limits.most,
             change=endless if limits is None else limits.change,
             curvature=math.inf if limits is None else limits.curvature,
-            gain=1.0 if train is None else train.gain,
+            gain=train.gain,
             delay=delay,
             left_early=math.exp(-part / lag) if lag > 0.0 else float(part == 0.0),
             left_late=math.exp((part - 1.0) / lag) if lag > 0.0 else 0.0,
@@ -262,11 +274,11 @@ class Roller:
             moving=past[-1] if moving is None else moving,
         )
 
-    def _trials(self, batch: Any, tally: Any, steps: int) -> Trials:
+    def _trials(self, batch: Any, sums: FloatArray, steps: int) -> Trials:
         ends = batch.ends
         done = ends[:, TAKEN]
         failed = ends[:, STATUS] != 0
-        cost = tally.cost + np.where(failed, self.cost.failure * (2.0 - done / steps), 0.0)
+        cost = sums[:, COST] + np.where(failed, self.cost.failure * (2.0 - done / steps), 0.0)
         states = batch.states
         if states.shape[1]:
             for i in np.flatnonzero(failed):
@@ -277,23 +289,21 @@ class Roller:
             steps=done.copy(),
             final_state=batch.q.copy(),
             final_velocity=batch.v.copy(),
-            least_tip_margin=tally.tip_margin.copy(),
-            largest_slip=tally.slip.copy(),
-            energy=tally.energy.copy(),
-            distance=tally.distance.copy(),
-            clearance=tally.clearance.copy(),
+            least_tip_margin=sums[:, LEAST_TIP].copy(),
+            largest_slip=sums[:, LARGEST_SLIP].copy(),
+            energy=sums[:, ENERGY].copy(),
+            distance=sums[:, DISTANCE].copy(),
+            clearance=sums[:, CLEARANCE].copy(),
             duration=done * self.dt,
             state=states,
         )
 
 
-def roller_for(model: Any, ground: Terrain, cost: Cost | None, **options: Any) -> tuple[Any, Kinematics | Dynamics]:
-    """What rolls out a model, and the model that settles on the ground."""
+def roller_for(model: Any, ground: Terrain, cost: Cost | None, **options: Any) -> Roller:
+    """What rolls out a model, or both of an `Auto`."""
     from grouser.plan.fidelity import Auto, AutoRoller
 
-    if isinstance(model, Auto):
-        return AutoRoller(model, ground, cost, **options), model.model
-    return Roller(model, ground, cost, **options), model
+    return (AutoRoller if isinstance(model, Auto) else Roller)(model, ground, cost, **options)
 
 
 def roll_out(
@@ -315,17 +325,16 @@ def roll_out(
     (N, nv); None is at rest. record: every state is kept. options: limits, powertrain, keep_out, effort, bounds and
     threads, as in `Roller`. Results are the same bytes for any number of threads.
     """
-    roller, model = roller_for(model, ground, cost, dt=dt, **options)
+    roller = roller_for(model, ground, cost, dt=dt, **options)
     wanted = checked.array(twists, "twists", (None, None, 3))
     if wanted.shape[0] == 0 or wanted.shape[1] == 0:
         raise PlanError(f"twists: have shape {wanted.shape}; at least one rollout of one step is needed")
-    starts = start_states(model, ground, start, len(wanted))
+    starts = start_states(roller.model, ground, start, len(wanted))
     velocities = None
     if velocity is not None:
         given = checked.real(velocity, "velocity")
-        velocities = np.broadcast_to(given, (len(wanted), 6 + model.vehicle.n_joints))
-    found: Trials = roller.run(wanted, starts, velocities=velocities, record=record, disturbance=disturbance)
-    return found
+        velocities = np.broadcast_to(given, (len(wanted), 6 + roller.model.vehicle.n_joints))
+    return roller.run(wanted, starts, velocities=velocities, record=record, disturbance=disturbance)
 
 
 def start_states(model: Any, ground: Terrain, start: ArrayLike | None, n: int) -> FloatArray:

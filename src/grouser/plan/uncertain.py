@@ -85,18 +85,13 @@ class Uncertain:
         )
 
     @property
-    def rolled(self) -> Kinematics | Dynamics | Auto:
-        """What samples are rolled out by."""
-        return self.model if self.auto is None else self.auto
-
-    @property
     def driven(self) -> Kinematics | Dynamics:
         """What a predicted drive is driven by: the model, or the dynamics of an `Auto`."""
         return self.model if self.auto is None else self.auto.full
 
     @property
     def certain(self) -> bool:
-        """Whether nothing is uncertain."""
+        """Whether there is neither a spread of parameters nor noise."""
         return self.draw is None and self.noise is None
 
     def models(self, count: int, seed: Sequence[int]) -> list[Kinematics | Dynamics]:

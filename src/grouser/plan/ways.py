@@ -1,4 +1,4 @@
-"""Ways over a map as the engine drives them: straight pieces in batches, and whole ways steered by feedback."""
+"""Paths over a map as the engine drives them: straight pieces in batches, and whole paths steered by feedback."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from grouser.collision.frames import planar_pose
 from grouser.errors import PlanError, SimulationError
 from grouser.plan.lattice import STEP, Lattice
 from grouser.plan.limits import Limits
-from grouser.plan.slopes import DT, PACE, Judged, SlopeTable, as_risk, judge_straight, paced, rolling
+from grouser.plan.slopes import DT, PACE, SlopeTable, as_risk, judge_straight, paced, rolling
 from grouser.plan.trials import Roller, Trials
 from grouser.simulation.settle import start_state
 from grouser.terrain import Terrain
 
 SHARP = 1.2 * STEP
-"""Angle between two pieces of a way above which a vehicle turns on the spot, if it can [rad]."""
+"""Angle between two pieces of a path above which a vehicle turns on the spot, if it can [rad]."""
 YAW = STEP
 """Largest difference from the goal's yaw of a vehicle that cannot turn on the spot [rad]: a lattice heading."""
 ROUNDS = 3
@@ -32,19 +32,19 @@ ROUNDS = 3
 
 @dataclass(frozen=True, eq=False)
 class Drive:
-    """A drive along a way."""
+    """A drive along a path."""
 
     path: FloatArray
-    """Corners of the way x, y [m], yaw of the piece that begins there [rad], (n, 3)."""
+    """Corners of the path x, y [m], yaw of the piece that begins there [rad], (n, 3)."""
     trials: Trials
-    """What the engine says of it."""
+    """Its rollout."""
     arrived: bool
     """Whether it ended at the goal."""
     risk: float
     """Chance of failure, by the tip margins and slips of its pieces."""
 
     def value(self, minimise: str) -> float:
-        """What is minimised [J, s, or −log of the chance of success]."""
+        """Its cost by a criterion [J, s, or −log of the chance of success]."""
         if not self.arrived:
             return math.inf
         duration = float(self.trials.duration[0])
@@ -54,7 +54,7 @@ class Drive:
 
 
 class Driver:
-    """Drives edges of a lattice and whole ways between two places, x, y [m] and yaw [rad]."""
+    """Drives edges of a lattice and whole paths between two places, x, y [m] and yaw [rad]."""
 
     def __init__(
         self, models: Sequence[Any], ground: Terrain, lattice: Lattice, *, limits: Limits, start: Any, goal: Any,
@@ -81,7 +81,9 @@ class Driver:
             places = np.column_stack([lattice.x[i], lattice.y[j], kernels.ANGLES[k]])
             metres = float(length) * lattice.spacing
             one = judge_straight(self.pieces, places, speed=self.speed, seconds=metres / self.speed)
-            for name, value in costs(one, metres).items():
+            time = one.time * metres
+            costs = {"energy": one.energy * metres, "time": time, "risk": as_risk(one.hazard * metres, time)}
+            for name, value in costs.items():
                 lattice.edges[name][i, j, k] = -np.maximum(value, kernels.LEAST_EDGE)
             bad = np.flatnonzero(~np.isfinite(one.time))
             failed += [(int(rows[n]), one.trials, int(n)) for n in bad]
@@ -91,9 +93,8 @@ class Driver:
     def drive(self, corners: FloatArray) -> Drive:
         """Drive along corners (n, 2), from the start to the goal."""
         points = _divided(corners, self.lattice.spacing)
-        ahead = np.diff(points, axis=0)
-        yaw = np.arctan2(ahead[:, 1], ahead[:, 0])
-        metres = np.hypot(ahead[:, 0], ahead[:, 1])
+        yaw = _yaws(points)
+        metres = np.hypot(*np.diff(points, axis=0).T)
         longest = float(metres.max())
         # The last piece ends at the goal; it is judged over the same length as the others.
         starts = points[:-1].copy()
@@ -116,13 +117,10 @@ class Driver:
         # After a stop it lags by what it takes to accelerate, and feedback has not always caught up at the end.
         late = self.speed**2 / (2.0 * self.limits.acceleration)
         arrived = bool(trials.ok[0]) and away <= max(self.lattice.half, 0.5 * self.lattice.spacing) + late
-        arrived &= self.on_the_spot or not self._off_yaw(trials.final_state) > YAW
+        off = float(planar_pose(trials.final_state)[0, 2]) - float(self.goal[2])  # NaN if no yaw is asked for
+        arrived &= self.on_the_spot or not abs(math.remainder(off, math.tau)) > YAW
         path = np.column_stack([corners, np.append(_yaws(corners), self._last_yaw(yaw[-1]))])
         return Drive(path, trials, arrived, float(1.0 - np.prod(survives)))
-
-    def _off_yaw(self, states: FloatArray) -> float:
-        """Angle from the yaw that is asked for at the goal [rad]; NaN if none is."""
-        return abs(math.remainder(float(planar_pose(states)[0, 2]) - float(self.goal[2]), math.tau))
 
     def _last_yaw(self, yaw: float) -> float:
         asked = float(self.goal[2])
@@ -134,7 +132,7 @@ class Driver:
         stops = np.flatnonzero(turns > SHARP) + 1 if self.on_the_spot else np.zeros(0, dtype=int)
         ends = [0, *stops.tolist(), len(points) - 1]
         poses: list[FloatArray] = []
-        speeds: list[FloatArray] = []  # forward, and what turning takes more than the reference does
+        speeds: list[FloatArray] = []  # forward speed, and the ratio of commanded to wanted turn rate
         facing = float(self.start[2]) if self.on_the_spot else float(yaw[0])
         for first, last in pairwise(ends):
             chain = _followed(points[first : last + 1], pace[first:last])
@@ -161,19 +159,13 @@ class Driver:
         speeds.append(np.tile([0.0, self.spot * PACE * self.limits.turn], (steps, 1)))
 
 
-def costs(one: Judged, metres: float | FloatArray) -> dict[str, FloatArray]:
-    """Cost of judged pieces of a length [m], by what is minimised."""
-    time = one.time * metres
-    return {"energy": one.energy * metres, "time": time, "risk": as_risk(one.hazard * metres, time)}
-
-
 def _yaws(points: FloatArray) -> FloatArray:
     ahead = np.diff(points, axis=0)
     return np.asarray(np.arctan2(ahead[:, 1], ahead[:, 0]))
 
 
 def _divided(points: FloatArray, longest: float) -> FloatArray:
-    """The same way with points at most a distance [m] apart."""
+    """The same path with points at most a distance [m] apart."""
     rows = [points[:1]]
     for a, b in pairwise(points):
         count = max(1, math.ceil(float(np.hypot(*(b - a))) / longest - 1e-6))
@@ -186,7 +178,7 @@ def _followed(points: FloatArray, pace: FloatArray) -> FloatArray:
     middle = 0.5 * (points[:-1] + points[1:])
     smooth = _rounded(points)
     s = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(smooth, axis=0).T))])
-    # Rounding shortens a way a little: pieces keep their share of it.
+    # Rounding shortens a path a little: pieces keep their share of it.
     lengths = np.hypot(*np.diff(points, axis=0).T)
     middles = (np.cumsum(lengths) - 0.5 * lengths) * (s[-1] / lengths.sum())
     time = np.concatenate([[0.0], np.cumsum(np.diff(s) * np.interp(0.5 * (s[:-1] + s[1:]), middles, pace))])
@@ -197,7 +189,7 @@ def _followed(points: FloatArray, pace: FloatArray) -> FloatArray:
 
 
 def _rounded(path: FloatArray) -> FloatArray:
-    """The path with its corners cut again and again (Chaikin), so that a vehicle can follow."""
+    """The path with its corners rounded by repeated cutting (Chaikin)."""
     for _ in range(ROUNDS):
         if len(path) < 3:
             return path

@@ -9,6 +9,7 @@ is the torus of R = 0.
 import math
 
 from grouser._compile.jit import inlined, kernel
+from grouser._compile.lanes import where
 from grouser._kernels.contact.search import rim_height_error, rim_point, search_rims
 from grouser._kernels.rotation import add, column, cross, dot, put, scale, times, times_transposed
 from grouser._kernels.vehicles.kinds import rolling_count
@@ -17,29 +18,41 @@ _LEAN_STEPS = 40
 
 
 @inlined
-def set_rim(vehicle, s, w, angle, level):
+def wheel_axes(vehicle, s, w):
+    """The carrier's x and z of wheel w, world coordinates."""
+    frame = vehicle.wheel[w]
+    return times(s.R_world_body, column(s.R[frame], 0)), times(s.R_world_body, column(s.R[frame], 2))
+
+
+@inlined
+def put_rim(vehicle, s, w, x, z, sine, cosine):
     """World position of a wheel's centre, then its radii down and ahead, as rows of s.rims[w].
 
-    Down is the lowest point of the rim if `level`, else the point at the given contact angle.
+    Down is the rim point at a contact angle of this sine and cosine from the carrier's −z; x, z: `wheel_axes`.
     """
-    frame = vehicle.wheel[w]
     radius = vehicle.radius[w]
     rim = s.rims[w]
-    R = s.R_world_body
-    x = times(R, column(s.R[frame], 0))
-    z = times(R, column(s.R[frame], 2))
-    size = math.sqrt(x[2] * x[2] + z[2] * z[2])
-    if level and size > 1e-9:
-        sine = x[2] / size
-        cosine = z[2] / size
-    else:
-        sine = math.sin(angle)
-        cosine = math.cos(angle)
-    put(add(s.p_world_body, 1.0, times(R, s.p[frame])), rim[0], 0)
+    put(add(s.p_world_body, 1.0, times(s.R_world_body, s.p[vehicle.wheel[w]])), rim[0], 0)
     for i in range(3):
         rim[1, i] = -radius * (sine * x[i] + cosine * z[i])
         rim[2, i] = radius * (cosine * x[i] - sine * z[i])
     s.rolling_radius[w] = radius
+
+
+@inlined
+def set_level_rim(vehicle, s, w):
+    """The rim of wheel w with down at its lowest point; of a wheel that lies flat, at its carrier's −z."""
+    x, z = wheel_axes(vehicle, s, w)
+    size = math.sqrt(x[2] * x[2] + z[2] * z[2])
+    upright = size > 1e-9
+    put_rim(vehicle, s, w, x, z, where(upright, x[2] / size, 0.0), where(upright, z[2] / size, 1.0))
+
+
+@inlined
+def set_rim_at(vehicle, s, w, angle):
+    """The rim of wheel w with down at a contact angle [rad]."""
+    x, z = wheel_axes(vehicle, s, w)
+    put_rim(vehicle, s, w, x, z, math.sin(angle), math.cos(angle))
 
 
 @inlined
@@ -55,10 +68,14 @@ def set_contact(vehicle, s, w, k, cosine, sine, normal):
     z = times_transposed(R, normal)
     x = cross(column(s.R[frame], 1), z)
     size = math.sqrt(dot(x, x))
-    if size < 1e-9:  # the wheel lies flat on its side: any direction in the ground plane is valid
-        x = column(s.R[frame], 0)
-        size = 1.0
-    x = (x[0] / size, x[1] / size, x[2] / size)
+    flat = size < 1e-9  # the wheel lies on its side: any direction in the ground plane is valid
+    size = where(flat, 1.0, size)
+    ahead = column(s.R[frame], 0)
+    x = (
+        where(flat, ahead[0], x[0]) / size,
+        where(flat, ahead[1], x[1]) / size,
+        where(flat, ahead[2], x[2]) / size,
+    )
     if vehicle.held[w, 1] != 0.0:
         x = add(scale(vehicle.held[w, 0], x), vehicle.held[w, 1], cross(z, x))
     put(x, s.axes[k, 0], 0)
@@ -172,7 +189,7 @@ def has_round_tyre(vehicle):
 def set_rims(vehicle, s):
     """The rims of all wheels, from their lowest points on."""
     for w in range(vehicle.wheel.size):
-        set_rim(vehicle, s, w, 0.0, True)
+        set_level_rim(vehicle, s, w)
 
 
 @inlined
@@ -207,7 +224,7 @@ def contacts_on_ground_at(vehicle, ground, angle, s):
     """Contacts at given contact angles, normals and height errors from the ground; False where it ends."""
     inside = True
     for w in range(vehicle.wheel.size):
-        set_rim(vehicle, s, w, angle[w], False)
+        set_rim_at(vehicle, s, w, angle[w])
         dz = rim_height_error(ground, s, s.rims[w], 1.0, 0.0)
         if vehicle.tyre[w] > 0.0:
             set_hub(vehicle, s, w)
@@ -223,7 +240,7 @@ def contacts_on_ground_at(vehicle, ground, angle, s):
 def contacts_at(vehicle, angle, s):
     """Contacts at given contact angles on unknown ground: the normal points to the wheel's centre, Δz is zero."""
     for w in range(vehicle.wheel.size):
-        set_rim(vehicle, s, w, angle[w], False)
+        set_rim_at(vehicle, s, w, angle[w])
         r = vehicle.radius[w]
         down = s.rims[w, 1]
         s.height_error[w] = 0.0

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from grouser._compile.jit import exact_entry, exact_kernel
+from grouser._compile.lanes import both, where
 from grouser._compile.struct import Struct, array, indices
 from grouser._kernels.vehicles.frames import turn as turn_frame
 
@@ -80,16 +81,16 @@ def nearest_way(direction, swing, sense, rest, present, most):
     swing, so that it too rolls along its heading. The present angle where there is none.
     """
     best = present
-    least = math.inf
+    least = abs(present) + math.inf
     for full_turns in (0.0, -2.0 * math.pi, 2.0 * math.pi):
         for backwards in range(2):
             change = direction - math.copysign(math.pi, direction) - swing if backwards else direction + swing
             angle = rest + sense * (change + full_turns)
             away = abs(angle - present)
-            if abs(angle) <= most + ROUNDING and away < least:
-                least = away
-                best = angle
-    return min(max(best, -most), most) if least < math.inf else present
+            nearer = both(abs(angle) <= most + ROUNDING, away < least)
+            least = where(nearer, away, least)
+            best = where(nearer, angle, best)
+    return where(least < math.inf, min(max(best, -most), most), present)
 
 
 @exact_kernel
@@ -112,16 +113,14 @@ def find_angles(plan, velocity, present, most, hold, joints, R, p):
             pose_moving(plan, joints, R, p)
         v_x, v_y = point_velocity(plan, velocity, p[f])
         speed = math.sqrt(v_x * v_x + v_y * v_y)
-        if speed < hold:
-            joints[f - 1] = present[n]
-            continue
         # where a wheel rolls to, in the plane: its axle × up
         h_x = R[wheel, 1, 1]
         h_y = 0.0 - R[wheel, 0, 1]
         direction = math.atan2(h_x * v_y - h_y * v_x, v_x * h_x + v_y * h_y)
         swing = math.asin(min(max(velocity[2] * plan.trail[n] / max(speed, STANDING), -1.0), 1.0))
-        sense = 1.0 if R[f, 2, 2] >= 0.0 else -1.0
-        joints[f - 1] = nearest_way(direction, swing, sense, plan.rest[f - 1], present[n], most[n])
+        sense = where(R[f, 2, 2] >= 0.0, 1.0, -1.0)
+        turned = nearest_way(direction, swing, sense, plan.rest[f - 1], present[n], most[n])
+        joints[f - 1] = where(speed < hold, present[n], turned)
     pose_moving(plan, joints, R, p)
 
 
@@ -164,39 +163,42 @@ def roll_along(plan, velocity, angles, rates):
 
 
 @exact_kernel
-def plan_motion(plan, velocity, present, most, joints, R, p, out):
-    """Per actuated joint (rate, gain, joint, target, limit) into out (na, 5): see `schedule` in `simulation/drive.py`.
-
-    Steering joints turn to the angle nearest to rest, up to their largest. Passive ones are steered by the speeds of
-    their wheels. The other arguments are work space: present, most (ns,), joints (nj,), R (nf, 3, 3), p (nf, 3).
-    """
+def find_level_angles(plan, velocity, present, most, joints, R, p):
+    """As `find_angles`, of the angles nearest to rest, however large; present and most are work space."""
     for n in range(plan.joint.size):
         present[n] = plan.rest[plan.joint[n] - 1]
         most[n] = math.inf
     find_angles(plan, velocity, present, most, STANDING, joints, R, p)
-    for a in range(out.shape[0]):
-        steered = plan.steered[a]
-        gain = plan.gain[a]
-        limit = plan.limit[a]
-        for i in range(5):
-            out[a, i] = 0.0
-        out[a, 0] = wheel_rate(plan, velocity, a, R, p)
-        if steered < 0:
-            continue
-        if plan.radius[a] > 0.0:
-            f = plan.driven[a]
-            side = math.copysign(1.0, p[f, 1] - p[steered, 1]) * math.copysign(1.0, R[steered, 2, 2])
-            sense = math.copysign(1.0, R[f, 1, 1] * R[steered, 0, 0] - R[f, 0, 1] * R[steered, 1, 0])
-            gain = -side * sense * gain / plan.radius[a]
-            limit = limit / plan.radius[a]
-        out[a, 1] = gain
-        out[a, 2] = steered - 1
-        out[a, 3] = min(max(joints[steered - 1], -plan.angle[a]), plan.angle[a])
-        out[a, 4] = limit
+
+
+@exact_kernel
+def angle_feedback(plan, a, joints, R, p):
+    """Gain, target and limit of the feedback of actuated joint a on the angle of the joint that it steers."""
+    steered = plan.steered[a]
+    gain = plan.gain[a]
+    limit = plan.limit[a]
+    if plan.radius[a] > 0.0:
+        f = plan.driven[a]
+        side = math.copysign(1.0, p[f, 1] - p[steered, 1]) * math.copysign(1.0, R[steered, 2, 2])
+        sense = math.copysign(1.0, R[f, 1, 1] * R[steered, 0, 0] - R[f, 0, 1] * R[steered, 1, 0])
+        gain = -side * sense * gain / plan.radius[a]
+        limit = limit / plan.radius[a]
+    return gain, min(max(joints[steered - 1], -plan.angle[a]), plan.angle[a]), limit
 
 
 @exact_entry
 def level_motion(plan, velocity, out):
-    """As `plan_motion`, with work space of its own."""
+    """Per actuated joint (rate, gain, joint, target, limit) into out (na, 5): see `schedule` in `simulation/drive.py`.
+
+    Steering joints turn to the angle nearest to rest, up to their largest. Passive ones are steered by the speeds of
+    their wheels.
+    """
     joints, R, p = np.empty_like(plan.rest), np.empty_like(plan.R), np.empty_like(plan.p)
-    plan_motion(plan, velocity, np.empty(plan.joint.size), np.empty(plan.joint.size), joints, R, p, out)
+    find_level_angles(plan, velocity, np.empty(plan.joint.size), np.empty(plan.joint.size), joints, R, p)
+    for a in range(out.shape[0]):
+        for i in range(5):
+            out[a, i] = 0.0
+        out[a, 0] = wheel_rate(plan, velocity, a, R, p)
+        if plan.steered[a] >= 0:
+            out[a, 1], out[a, 3], out[a, 4] = angle_feedback(plan, a, joints, R, p)
+            out[a, 2] = plan.steered[a] - 1

@@ -67,19 +67,23 @@ def plane_normal(points, middle):
     return 0.0, 0.0, 1.0
 
 
+@inlined
+def edge_lever(start, edge, centre, force):
+    """y, x of the angle atan2(y, x) that a force at the centre may turn about an edge from a point before it lifts."""
+    length2 = max(dot(edge, edge), 1e-18)
+    # Seen along the edge: where the centre stands, and which way the force points.
+    arm = add(centre, -1.0, start)
+    arm = add(arm, -dot(arm, edge) / length2, edge)
+    pull = add(force, -dot(force, edge) / length2, edge)
+    # The moment about the edge is negative while the force presses the vehicle onto the polygon.
+    return -dot(cross(arm, pull), edge) / math.sqrt(length2), -dot(arm, pull)
+
+
 @kernel
 def edge_angle(start, edge, centre, force):
     """Angle [rad] that a force at the centre may turn about an edge from a point before it lifts; inf on the edge."""
-    length = math.sqrt(dot(edge, edge))
-    along = edge[0] / length, edge[1] / length, edge[2] / length
-    # Seen along the edge: where the centre stands, and which way the force points.
-    arm = add(centre, -1.0, start)
-    arm = add(arm, -dot(arm, along), along)
-    pull = add(force, -dot(force, along), along)
-    if math.sqrt(dot(arm, arm) * dot(pull, pull)) < 1e-12:
-        return math.inf
-    # The moment about the edge is negative while the force presses the vehicle onto the polygon.
-    return math.atan2(-dot(cross(arm, pull), along), -dot(arm, pull))
+    y, x = edge_lever(start, edge, centre, force)
+    return math.inf if math.sqrt(y * y + x * x) < 1e-12 else math.atan2(y, x)
 
 
 @kernel

@@ -37,11 +37,9 @@ class KinematicModel(Struct):
 def wanted_velocities(vehicle, model, q, s):
     """Right side of (2.34): no slip, and height and joint errors that decay, T (2.35), (2.36).
 
-    Sprung joints return to where they carry the weight, see `suspension.py`.
+    Sprung joints return to where they carry the weight: s.sag, see `suspension.py`.
     """
     nw = vehicle.wheel.size
-    if model.suspension.springs > 0:
-        spring_sag(vehicle, model.suspension, s, s.sag)
     for w in range(nw):
         s.rhs[3 * w] = 0.0
         s.rhs[3 * w + 1] = 0.0
@@ -54,20 +52,31 @@ def wanted_velocities(vehicle, model, q, s):
 
 
 @inlined
-def solve_velocity(model, s):
-    """Unknown entries of s.v from the known ones, T (2.37), (2.38), weighted; returns the rank."""
-    n = model.counts[1]
+def gather_rows(model, s):
+    """Weighted rows of the least squares for the unknown entries of s.v into s.B and s.row, T (2.37)."""
     for r in range(s.rhs.size):
         total = s.rhs[r]
         for i in range(model.counts[0]):
             k = model.known[i]
             total -= s.A[r, k] * s.v[k]
         s.row[r] = total * model.weight[r]
-        for i in range(n):
+        for i in range(model.counts[1]):
             s.B[i, r] = s.A[r, model.unknown[i]] * model.weight[r]
-    rank = least_squares(s.B, s.row, s.rhs.size, n, s.normal, s.x, s.work, s.pivot)
-    for i in range(n):
+
+
+@inlined
+def put_velocity(model, s):
+    """Unknown entries of s.v ← the solution s.x."""
+    for i in range(model.counts[1]):
         s.v[model.unknown[i]] = s.x[i]
+
+
+@inlined
+def solve_velocity(model, s):
+    """Unknown entries of s.v from the known ones, T (2.37), (2.38), weighted; returns the rank."""
+    gather_rows(model, s)
+    rank = least_squares(s.B, s.row, s.rhs.size, model.counts[1], s.normal, s.x, s.work, s.pivot)
+    put_velocity(model, s)
     return rank
 
 
@@ -113,6 +122,12 @@ def find_slip_inputs(vehicle, model, s):
 def slip_twist(address, par, s):
     """Slip twist of the body frame by a law into s.slip_out, from what `find_slip_inputs` found."""
     call_law(address, par, s.slip_in, s.slip_out, s.unused)
+    shift_slip(s)
+
+
+@inlined
+def shift_slip(s):
+    """s.slip_out, a twist at the centre of mass, becomes that of the body's origin."""
     out = s.slip_out
     put(add(vector(out, 3), -1.0, cross(out, s.work[3])), out, 3)
 
@@ -165,6 +180,8 @@ def slip_by_soil(vehicle, model, s):
 @kernel
 def constrained_velocity(vehicle, model, q, s):
     """Joint-space velocity into s.v, whose known entries are set; returns the rank of the solution."""
+    if model.suspension.springs > 0:
+        spring_sag(vehicle, model.suspension, s, s.sag)
     wanted_velocities(vehicle, model, q, s)
     rank = solve_velocity(model, s)
     if model.slip_mode != NO_SLIP:

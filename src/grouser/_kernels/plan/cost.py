@@ -7,22 +7,13 @@ from grouser._compile.struct import Struct, array, indices, number, record_type
 from grouser._kernels.law import call_law
 from grouser._kernels.rotation import dot, vector
 
-TALLY = record_type(
-    cost=(),  # of all terms so far
-    tip_margin=(),  # least [rad]
-    slip=(),  # largest
-    energy=(),  # [J]
-    distance=(),  # [m]
-    clearance=(),  # least distance from keep-outs and the map's edge [m]
-    free=(),  # that distance now [m]
-    stalled=(),  # how long the wheels have turned without moving the vehicle [s]
-    goal=(),  # sum of the distances to the goal, or of what is left of path or field, times dt
-    segment=int,  # of the path that the vehicle is near
-    x=(),  # where it is now [m]
-    y=(),
-    yaw=(),
-)
-"""What is added up of one rollout."""
+COST, LEAST_TIP, LARGEST_SLIP, ENERGY, DISTANCE, CLEARANCE, STALLED, TO_GO = range(8)
+"""What is added up of a rollout: cost of all terms; least tip margin [rad]; largest slip; energy [J]; distance [m];
+least distance from keep-outs and the map's edge [m]; how long the wheels have turned without moving the vehicle [s];
+sum of the distances to the goal, or of what is left of path or field, times dt."""
+SUMS = 8
+PRESENT = record_type(x=(), y=(), yaw=(), segment=int)
+"""Where a vehicle is now [m, rad], and the segment of the path that it is near."""
 
 TIME, PLACE, ROLL, PITCH, YAW, OMEGA, VELOCITY = 0, 1, 4, 5, 6, 7, 10
 TIP_MARGIN, SLIP, POWER, COMMAND, STEP = 13, 14, 15, 16, 19
@@ -74,7 +65,7 @@ def raster_at(raster, x, y):
 
 
 @kernel
-def path_left(cost, tally, x, y):
+def path_left(cost, present, x, y):
     """Length of the path that is left from the point of it nearest to (x, y), and the distance aside, weighed [m].
 
     Only corners near the last one are looked at, ahead and behind, so that a path that crosses itself is followed.
@@ -84,7 +75,7 @@ def path_left(cost, tally, x, y):
     last = path[corners - 1, 2]
     best = math.inf
     left = 0.0
-    start = tally.segment
+    start = present.segment
     first = max(start - 2, 0)
     for k in range(first, corners - 1):
         if k > start and path[k, 2] - path[start + 1, 2] > 3.0 + math.sqrt(best):
@@ -101,7 +92,7 @@ def path_left(cost, tally, x, y):
         if away < best:
             best = away
             left = last - path[k, 2] - part * (path[k + 1, 2] - path[k, 2])
-            tally.segment = k
+            present.segment = k
     return left + cost.path_weight[1] * math.sqrt(best)
 
 
@@ -114,17 +105,17 @@ def goal_left(cost, x, y):
 
 
 @kernel
-def to_go(cost, field, tally, x, y):
+def to_go(cost, field, present, x, y):
     """What is left to do from (x, y), weighed: distance to the goal, length of the path, value of the field."""
-    return goal_left(cost, x, y) + way_left(cost, field, tally, x, y)
+    return goal_left(cost, x, y) + way_left(cost, field, present, x, y)
 
 
 @kernel
-def way_left(cost, field, tally, x, y):
+def way_left(cost, field, present, x, y):
     """The same of path and field alone."""
     total = 0.0
     if cost.path.shape[0] > 1:
-        total += cost.path_weight[0] * path_left(cost, tally, x, y)
+        total += cost.path_weight[0] * path_left(cost, present, x, y)
     if field.values.shape[0] > 1:
         total += cost.field_weight * raster_at(field, x, y)
     return total
@@ -166,11 +157,11 @@ def wrapped(angle):
 
 
 @kernel
-def end_cost(cost, tally):
+def end_cost(cost, present):
     """Cost of where a rollout ends, but for `to_go`: the heading counts near the goal."""
     if cost.heading[0] == 0.0:
         return 0.0
     away2 = 0.0
     if cost.goal[0] != 0.0:
-        away2 = (tally.x - cost.goal[1]) ** 2 + (tally.y - cost.goal[2]) ** 2
-    return cost.heading[0] * abs(wrapped(tally.yaw - cost.heading[1])) / (1.0 + away2)
+        away2 = (present.x - cost.goal[1]) ** 2 + (present.y - cost.goal[2]) ** 2
+    return cost.heading[0] * abs(wrapped(present.yaw - cost.heading[1])) / (1.0 + away2)

@@ -2,9 +2,10 @@
 
 import math
 
-from grouser._compile.jit import inlined, kernel
-from grouser._compile.struct import Struct, array, number, struct
-from grouser._kernels.kinematics.steering import SteeringPlan, plan_motion
+from grouser._compile.jit import entry, inlined, kernel
+from grouser._compile.lanes import where
+from grouser._compile.struct import Struct, array, lanes, number, struct
+from grouser._kernels.kinematics.steering import SteeringPlan, angle_feedback, find_level_angles, wheel_rate
 
 
 class Driving(Struct):
@@ -30,14 +31,18 @@ class DrivingScratch(Struct):
     rates = array("table")  # (1, actuators, 1, rate of each), as the drive law `table` reads them
     queue = array("queue", 3)  # commands issued, those before the start first
     aim = array(3)  # the command that is wanted
+    change = array(3)  # of the command in a second
     acted = array(3)  # what the powertrain does, as a command
     twist = array(3)  # its mean over the step
-    segment = array("na", 5)  # rate, gain, joint, target and limit of each actuated joint
     joints = array("nj")
     R = array("nf", 3, 3)
     p = array("nf", 3)
     present = array("ns")
     most = array("ns")
+
+
+LaneDriving = type("LaneDriving", (Struct,), {name: lanes(*one.shape) for name, one in DrivingScratch._fields.items()})
+"""The same of eight rollouts."""
 
 
 @inlined
@@ -47,27 +52,29 @@ def limit_command(driving, wanted, before, dt, command):
         step = driving.change[i] * dt
         low = max(driving.least[i], before[i] - step)
         high = min(driving.most[i], before[i] + step)
-        if low > high:  # the command before is out of bounds: return towards them
-            low = high = min(max(before[i], driving.least[i]), driving.most[i])
-            low = high = min(max(low, before[i] - step), before[i] + step)
-        command[i] = min(max(wanted[i], low), high)
+        back = min(max(before[i], driving.least[i]), driving.most[i])
+        back = min(max(back, before[i] - step), before[i] + step)
+        apart = low > high  # the command before is out of bounds: return towards them
+        command[i] = min(max(wanted[i], where(apart, back, low)), where(apart, back, high))
     if driving.curvature < math.inf:
         turn = driving.curvature * math.sqrt(command[0] * command[0] + command[1] * command[1])
         command[2] = min(max(command[2], -turn), turn)
 
 
 @kernel
-def issue_command(driving, w, wanted, k, dt):
-    """The command of step k into w.queue, after its limits; returns its row."""
+def issue_command(driving, w, k, dt):
+    """The command of step k from w.aim, after its limits, into w.queue; returns its row."""
     past = driving.past.shape[0]
     if k == 0:
-        for r in range(past):
-            for i in range(3):
-                w.queue[r, i] = driving.past[r, i]
         for i in range(3):
             w.acted[i] = driving.moving[i]
-    limit_command(driving, wanted, w.queue[past + k - 1], dt, w.queue[past + k])
-    return past + k
+            for r in range(past):
+                w.queue[r, i] = driving.past[r, i]
+    row = past + k
+    limit_command(driving, w.aim, w.queue[row - 1], dt, w.queue[row])
+    for i in range(3):
+        w.change[i] = (w.queue[row, i] - w.queue[row - 1, i]) / dt
+    return row
 
 
 @kernel
@@ -93,11 +100,26 @@ def follow_command(driving, w, row):
 @kernel
 def find_rates(driving, w, q):
     """Rates of the actuated joints for w.twist at the joints of a state, into w.rates."""
-    plan_motion(driving.steering, w.twist, w.present, w.most, w.joints, w.R, w.p, w.segment)
-    for a in range(w.segment.shape[0]):
-        row = w.segment[a]
-        rate = row[0]
-        if row[1] != 0.0:
-            feedback = row[1] * (row[3] - q[7 + math.floor(row[2])])
-            rate += min(max(feedback, -row[4]), row[4])
-        w.rates[3 + a] = rate
+    plan = driving.steering
+    find_level_angles(plan, w.twist, w.present, w.most, w.joints, w.R, w.p)
+    for a in range(plan.driven.size):
+        w.rates[3 + a] = wheel_rate(plan, w.twist, a, w.R, w.p)
+        if plan.steered[a] >= 0:
+            gain, target, limit = angle_feedback(plan, a, w.joints, w.R, w.p)
+            w.rates[3 + a] += min(max(gain * (target - q[6 + plan.steered[a]]), -limit), limit)
+
+
+@kernel
+def drive_step(driving, w, q, k, dt):
+    """The rates of step k into w.rates: w.aim is issued within limits, delayed, lagged and steered at a state."""
+    row = issue_command(driving, w, k, dt)
+    follow_command(driving, w, row)
+    find_rates(driving, w, q)
+
+
+@entry
+def issue_one(driving, w, dt):
+    """The command after `driving.past`, from w.aim, into w.queue, and what the powertrain makes of it; its row."""
+    row = issue_command(driving, w, 0, dt)
+    follow_command(driving, w, row)
+    return row

@@ -1,4 +1,4 @@
-"""Where wheels meet the ground, of eight rollouts at once: as `contact/search.py` and `contact/geometry.py`.
+"""Where wheels meet the ground, of eight rollouts at once: as `contact/search.py`.
 
 What is different: the search ends at a tangent offset of `TANGENT`, before the last correction, which leaves about
 1e-7 m in the path of a rollout. A lane in which secants fail is searched alone, as any rollout is.
@@ -8,6 +8,7 @@ import math
 
 from grouser._compile.jit import inlined, kernel
 from grouser._compile.lanes import LANES, bits, both, either, lane, lanes_of, only, put_lanes, where, with_lane
+from grouser._kernels.contact.geometry import set_ground_contact, set_level_rim
 from grouser._kernels.contact.search import (
     _COSINES,
     _SINES,
@@ -19,29 +20,10 @@ from grouser._kernels.contact.search import (
     search_rims,
     tangent_offset,
 )
-from grouser._kernels.rotation import add, column, cross, dot, put, scale, times, times_transposed
 
 TANGENT = 1e-5
 """Tangent offset [rad] below which one correction is left, which needs no look at the ground."""
 MOST_STEPS = 8
-
-
-@inlined
-def set_lane_rim(vehicle, s, w):
-    """As `set_rim`: a wheel's centre, its lowest point and its foremost from there."""
-    frame = vehicle.wheel[w]
-    radius = vehicle.radius[w]
-    rim = s.rims[w]
-    R = s.R_world_body
-    x = times(R, column(s.R[frame], 0))
-    z = times(R, column(s.R[frame], 2))
-    size = max(math.sqrt(x[2] * x[2] + z[2] * z[2]), 1e-9)
-    sine = x[2] / size
-    cosine = z[2] / size
-    put(add(s.p_world_body, 1.0, times(R, s.p[frame])), rim[0], 0)
-    for i in range(3):
-        rim[1, i] = -radius * (sine * x[i] + cosine * z[i])
-        rim[2, i] = radius * (cosine * x[i] - sine * z[i])
 
 
 @inlined
@@ -158,37 +140,18 @@ def search_alone(ground, vehicle, s, one, w, k):
     return True
 
 
-@inlined
-def set_lane_contact(vehicle, s, w):
-    """As `set_contact`, of where the search of wheel w has found it."""
-    R = s.R_world_body
-    frame = vehicle.wheel[w]
-    gx = s.slope_x[w]
-    gy = s.slope_y[w]
-    nz = 1.0 / math.sqrt(1.0 + gx * gx + gy * gy)
-    p_world_contact = rim_point(s.rims[w], s.cosine[w], s.sine[w])
-    put(times_transposed(R, add(p_world_contact, -1.0, s.p_world_body)), s.p_contact[w], 0)
-    z = times_transposed(R, (-gx * nz, -gy * nz, nz))
-    x = cross(column(s.R[frame], 1), z)
-    x = scale(1.0 / max(math.sqrt(dot(x, x)), 1e-9), x)
-    if vehicle.held[w, 1] != 0.0:
-        x = add(scale(vehicle.held[w, 0], x), vehicle.held[w, 1], cross(z, x))
-    put(x, s.axes[w, 0], 0)
-    put(cross(z, x), s.axes[w, 1], 0)
-    put(z, s.axes[w, 2], 0)
-
-
 @kernel
 def find_lane_contacts(vehicle, ground, s, look, one, alive):
     """The contact of every wheel; returns in which lanes that are alive the ground ends under one."""
     outside = only(alive, alive)
     for w in range(vehicle.wheel.size):
-        set_lane_rim(vehicle, s, w)
+        set_level_rim(vehicle, s, w)
         found = search_lanes(ground, look, s, w, vehicle.radius[w])
         lost = bits(only(alive, found))
         if lost != 0:
             for k in range(LANES):
                 if (lost >> k) & 1 and not search_alone(ground, vehicle, s, one, w, k):
                     outside = either(outside, both(s.number[0] >= float(k), s.number[0] <= float(k)))
-        set_lane_contact(vehicle, s, w)
+        slope = s.slope_x[w], s.slope_y[w]
+        set_ground_contact(vehicle, s, w, w, s.cosine[w], s.sine[w], s.height_error[w], slope)
     return outside

@@ -1,40 +1,23 @@
 """Velocity and motion of eight kinematic rollouts at once: as `kinematics/velocity.py` and `group.py`."""
 
 from grouser._compile.jit import inlined, kernel
-from grouser._compile.lanes import LANES, bits, either, lane, where, with_lane
+from grouser._compile.lanes import LANES, bits, lane, only, with_lane
 from grouser._kernels.kinematics.velocity import (
     NO_SLIP,
     SLIP_ON_BODY,
-    centre_of_mass,
-    force_at_centre_of_mass,
+    find_slip_inputs,
+    gather_rows,
+    put_velocity,
+    shift_slip,
     slip_at_wheel,
+    wanted_velocities,
 )
 from grouser._kernels.law import call_law
-from grouser._kernels.least_squares import _NOTHING, _PIVOT, back_substitute, least_squares, normal_equations
-from grouser._kernels.rotation import add, cross, dot, product, put, put_quaternion, rotate, vector
+from grouser._kernels.least_squares import _NOTHING, _PIVOT, cholesky_solve, least_squares, normal_equations
+from grouser._kernels.rotation import add, cross, dot, product, put_quaternion, rotate
 
 MOST_TURN = 1.0
 """Angle of a step [rad] up to which the series of its rotation are exact to 1e-12."""
-
-
-@inlined
-def factorise_and_solve(N, n, smallest, floor, x):
-    """As `cholesky_solve` of all lanes; returns where a pivot fell below its least."""
-    for i in range(1, n):
-        N[i, 0] = N[i, i]
-    weak = N[0, 0] <= floor
-    for k in range(n):
-        pivot = N[k, k]
-        weak = either(weak, pivot <= max(smallest * N[k, 0], floor))
-        inverse = 1.0 / pivot
-        for i in range(k + 1, n):
-            factor = N[k, i] * inverse
-            x[i] -= factor * x[k]
-            for j in range(i, n):
-                N[i, j] -= factor * N[k, j]
-        N[k, k] = inverse
-    back_substitute(N, n, x)
-    return weak
 
 
 @kernel
@@ -50,68 +33,47 @@ def solve_alone(s, one, m, n, k):
 
 
 @kernel
-def solve_lane_velocity(model, s, one):
+def solve_lane_velocity(model, s, one, alive):
     """As `solve_velocity`."""
     n = model.counts[1]
     m = s.rhs.size
-    for r in range(m):
-        total = s.rhs[r]
-        for i in range(model.counts[0]):
-            k = model.known[i]
-            total -= s.A[r, k] * s.v[k]
-        s.row[r] = total * model.weight[r]
-        for i in range(n):
-            s.B[i, r] = s.A[r, model.unknown[i]] * model.weight[r]
+    gather_rows(model, s)
     largest = normal_equations(s.B, s.row, m, n, s.normal, s.x)
-    weak = bits(factorise_and_solve(s.normal, n, _PIVOT, _NOTHING * largest, s.x))
+    weak = bits(only(alive, cholesky_solve(s.normal, n, _PIVOT, _NOTHING * largest, s.x)))
     if weak != 0:
         for k in range(LANES):
             if (weak >> k) & 1:
                 solve_alone(s, one, m, n, k)
-    for i in range(n):
-        s.v[model.unknown[i]] = s.x[i]
+    put_velocity(model, s)
 
 
 @kernel
 def lane_body_slip(vehicle, model, s, one):
     """As `body_slip`: the law is called lane by lane."""
-    centre_of_mass(vehicle, s, s.centre)
-    for i in range(3):
-        s.slip_in[i] = s.v[i]
-    force_at_centre_of_mass(s, s.centre, model.gravity, s.slip_in[3:6], s.slip_in[6:9])
+    find_slip_inputs(vehicle, model, s)
     for k in range(LANES):
         for i in range(9):
             one.slip_in[i] = lane(s.slip_in[i], k)
         call_law(model.slip_address, model.slip_par, one.slip_in, one.slip_out, one.unused)
         for i in range(6):
             s.slip_out[i] = with_lane(s.slip_out[i], k, one.slip_out[i])
-    out = s.slip_out
-    put(add(vector(out, 3), -1.0, cross(out, s.centre)), out, 3)
+    shift_slip(s)
 
 
 @kernel
-def lane_velocity(vehicle, model, s, one):
+def lane_velocity(vehicle, model, s, one, alive):
     """As `constrained_velocity`, without springs and soils: s.v from its known entries."""
-    nw = vehicle.wheel.size
-    for w in range(nw):
-        s.rhs[3 * w] = 0.0
-        s.rhs[3 * w + 1] = 0.0
-        s.rhs[3 * w + 2] = -model.gain[3 * w + 2] * (s.height_error[w] - model.target[w])
-    for c in range(vehicle.coupling_value.size):
-        error = -vehicle.coupling_value[c] + 0.0 * s.q[0]
-        for j in range(vehicle.parent.size - 1):
-            error += vehicle.coupling[c, j] * s.q[7 + j]
-        s.rhs[3 * nw + c] = -model.gain[3 * nw + c] * error
-    solve_lane_velocity(model, s, one)
+    wanted_velocities(vehicle, model, s.q, s)
+    solve_lane_velocity(model, s, one, alive)
     if model.slip_mode != NO_SLIP:
         lane_body_slip(vehicle, model, s, one)
         if model.slip_mode == SLIP_ON_BODY:
             for i in range(6):
                 s.v[i] += s.slip_out[i]
         else:
-            for w in range(nw):
+            for w in range(vehicle.wheel.size):
                 slip_at_wheel(w, s)
-            solve_lane_velocity(model, s, one)
+            solve_lane_velocity(model, s, one, alive)
 
 
 @inlined
@@ -128,7 +90,7 @@ def rotation_series(square):
 
 @inlined
 def move_lanes(q, v, dt):
-    """As `move`: q moves with v for dt; returns where it turns too far for the series."""
+    """As `move`: q moves with v for dt; returns where it turns little enough for the series."""
     turn = (v[0] * dt, v[1] * dt, v[2] * dt)
     way = (v[3] * dt, v[4] * dt, v[5] * dt)
     square = dot(turn, turn)
@@ -141,4 +103,4 @@ def move_lanes(q, v, dt):
     q[6] += step[2]
     for j in range(6, v.size):
         q[j + 1] += v[j] * dt
-    return where(square <= MOST_TURN * MOST_TURN, 0.0, 1.0) > 0.5
+    return square <= MOST_TURN * MOST_TURN

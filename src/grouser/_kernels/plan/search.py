@@ -1,4 +1,4 @@
-"""Least-cost way over a lattice of places and headings (A*), each edge judged by all cells of the map on its line.
+"""Least-cost path over a lattice of places and headings (A*), each edge judged by all cells of the map on its line.
 
 Arrays are as narrow as their values allow: a lattice of 1000 × 1000 places and 16 headings takes 80 MB and its heap.
 """
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from grouser._compile.jit import entry, inlined, kernel
+from grouser._kernels.plan.cost import wrapped
 
 HEADINGS = 16
 MOVES = np.array(
@@ -297,30 +298,30 @@ def trace(parent, node, ny, nodes):
 
 
 @entry
-def shorten(chart, points, pieces, turn, ways):
+def shorten(chart, points, pieces, turn, best):
     """Least cost of polylines over some of the points (n, 2), in cells, that join points at most `pieces` apart.
 
     turn = (cost of a radian, angle above which it is on the spot, cost of a radian then) at corners, as they are for
-    the cheapest way to the corner. ways (n, 2): the cost up to each point, and the point before it.
+    the cheapest way to the corner. best (n, 2): the cost up to each point, and the point before it.
     """
     n = points.shape[0]
     for j in range(1, n):
-        ways[j, 0] = math.inf
+        best[j, 0] = math.inf
         for i in range(max(0, j - pieces), j):
-            if not ways[i, 0] < math.inf:
+            if not best[i, 0] < math.inf:
                 continue
             dx = points[j, 0] - points[i, 0]
             dy = points[j, 1] - points[i, 1]
-            total = ways[i, 0]
+            total = best[i, 0]
             if i > 0:
-                before = int(ways[i, 1])
+                before = int(best[i, 1])
                 angle = math.atan2(dy, dx) - math.atan2(
                     points[i, 1] - points[before, 1], points[i, 0] - points[before, 0]
                 )
-                angle = abs(angle - 2.0 * math.pi * math.floor(angle / (2.0 * math.pi) + 0.5))
+                angle = abs(wrapped(angle))
                 total += angle * (turn[2] if angle > turn[1] else turn[0])
-            if total < ways[j, 0]:
+            if total < best[j, 0]:
                 total += line_cost(chart, points[i, 0], points[i, 1], dx, dy)
-                if total < ways[j, 0]:
-                    ways[j, 0] = total
-                    ways[j, 1] = i
+                if total < best[j, 0]:
+                    best[j, 0] = total
+                    best[j, 1] = i
