@@ -80,7 +80,7 @@ def test_messy_rows_are_read_and_counted_alike(delimiter: str, tmp_path: Path, m
         tally = Tally("messy.csv")
         # the second column twice, by its name and by its place
         read = table.read_table(path, ["b", 1, "c", "a"], header=True, delimiter=delimiter, tally=tally)
-        found.append((read, tally.rejections(), tally.rejections(cells=True)))
+        found.append((read, tally.rows, tally.cells))
     (plain, *said), (compiled, *also) = found
     assert said == also
     assert list(said[0]) == ["the row has too few or too many columns"]
@@ -116,7 +116,7 @@ def test_lines_are_counted_from_the_top_of_a_file_without_heading(tmp_path: Path
     tally = Tally("bare.csv")
     read = table.read_table(path, [0, 1], header=False, delimiter=",", tally=tally)
     assert read.line.tolist() == [3, 4, 5]
-    assert tally.rejections(cells=True)["text in number column 1"].first == ("bare.csv line 4",)
+    assert tally.cells["text in number column 1"].first == ("bare.csv line 4",)
 
 
 def test_what_does_not_fit_in_memory_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,9 +16,9 @@ import numpy as np
 from grouser.checks import FloatArray
 from grouser.logs.log import Log
 from grouser.logs.mounted import degrees, rotation_lines
-from grouser.logs.report import Problem
+from grouser.logs.report import Problem, error, warning
 from grouser.logs.tilt import GRAVITY
-from grouser.logs.windows import change, clipped, measured, rolled, windows_of
+from grouser.logs.windows import clipped, measured, rolled, windows_of
 from grouser.vehicles.vehicle import Vehicle
 
 WINDOW = 0.5
@@ -68,30 +68,24 @@ def aligned(log: Log, vehicle: Vehicle | None, known: str) -> Log:
 
 
 def _judged(found: Alignment, known: str) -> tuple[Problem | None, FloatArray | None]:
-    """What is to be said, and the rotation to use."""
+    """The problem to report, and the rotation to use."""
     key, R = "robot.imu_rpy", snapped(found.R_body_imu)
     if not found.agree:
-        return Problem(
-            key=key, severity="warning",
-            message="gravity and the turns of the wheels do not agree on which way of the IMU is up",
-            remedy="one of its sensors has wrong signs: +9.8 m/s² upward at rest is right, and left turns positive",
-        ), None  # fmt: skip
+        said = "gravity and the turns of the wheels do not agree on which way of the IMU is up"
+        remedy = "one of its sensors has wrong signs: +9.8 m/s² upward at rest is right, and left turns positive"
+        return warning(key, said, remedy), None
     certain = found.sigma < CERTAIN
     off = _angle(R) if certain else found.tilt
-    if off < (TILTED if known else ASKEW):
+    if off < (TILTED if known or not certain else ASKEW):
         return None, None
     if not certain:
-        if found.tilt < TILTED:
-            return None, None
         said = f"the IMU is tilted by {math.degrees(found.tilt):.0f}°, and the drive does not show which way is ahead"
         remedy = "give imu_rpy in [robot], [3.1416, 0, 0] if it is upside down with x ahead; or speed up and brake more"
-        return Problem(key=key, severity="error", message=said, remedy=remedy), None
+        return error(key, said, remedy), None
     said = f"gravity, turns and accelerations say that the IMU is turned by {degrees(R)} on the body"
     if known:
-        said = f"{said}, after it was turned {known}"
-        return Problem(key=key, severity="error", message=said, remedy="mend that, or give imu_rpy in [robot]"), None
-    said += "; its signals were turned by that"
-    return Problem(key=key, severity="warning", message=said, remedy=f"write {rotation_lines(R)}"), R
+        return error(key, f"{said}, after it was turned {known}", "mend that, or give imu_rpy in [robot]"), None
+    return warning(key, f"{said}; its signals were turned by that", f"write {rotation_lines(R)}"), R
 
 
 def alignment(log: Log, vehicle: Vehicle | None) -> Alignment | None:
@@ -102,15 +96,15 @@ def alignment(log: Log, vehicle: Vehicle | None) -> Alignment | None:
     if vehicle is None or vehicle.arrays.rollers.any() or len(log.poses) < 3:
         return None
     windows = windows_of(log, WINDOW)
-    wheels = rolled(log, vehicle, windows)
+    wheels = rolled(vehicle, windows)
     if wheels is None or len(windows.start) < LEAST:
         return None
     gravity = np.nanmedian(felt, axis=0)
     size = float(np.linalg.norm(gravity))
     if not 0.6 < size / GRAVITY < 1.6:
         return None
-    took = np.maximum(log.poses.time[windows.stop] - log.poses.time[windows.start], 1e-9)
-    spun = np.stack([change(gyro[:, k], log, windows) for k in range(3)], axis=1)
+    took = windows.took
+    spun, force = (np.stack([windows.change(axis) for axis in signal.T], axis=1) for signal in (gyro, felt))
     turn = clipped(wheels.turn)
     if float(np.abs(turn).sum()) < LEAST_TURN:
         return None
@@ -122,8 +116,7 @@ def alignment(log: Log, vehicle: Vehicle | None) -> Alignment | None:
     cosine = float(axis @ up) / turns
     agree = cosine > math.cos(CONTRADICT)
     speed, rate = wheels.ahead / took, (spun @ up) / took
-    force = np.stack([change(felt[:, k], log, windows) for k in range(3)], axis=1) / took[:, None]
-    ahead, sigma = _ahead(force, speed, rate, took, up)
+    ahead, sigma = _ahead(force / took[:, None], speed, rate, took, up)
     left = np.cross(up, ahead)
     return Alignment(np.stack([ahead, left, up]), math.acos(max(-1.0, min(1.0, float(up[2])))), sigma, agree)
 

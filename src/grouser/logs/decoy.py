@@ -11,7 +11,7 @@ from grouser.errors import LogError
 from grouser.logs.log import Log
 from grouser.logs.manifest import Manifest
 from grouser.logs.raw import is_bag
-from grouser.logs.report import Problem
+from grouser.logs.report import Problem, warning
 from grouser.logs.windows import rolled, windows_of
 from grouser.vehicles.vehicle import Vehicle
 
@@ -40,7 +40,7 @@ def decoy_problems(log: Log, manifest: Manifest, vehicle: Vehicle | None, path: 
     else:
         return []
     said += "; a calibration on it returns the wheels' own errors"
-    return [Problem(key="pose", severity="warning", message=said, remedy=REMEDY)]
+    return [warning("pose", said, REMEDY)]
 
 
 def wheels_gain(log: Log, vehicle: Vehicle) -> float | None:
@@ -49,12 +49,10 @@ def wheels_gain(log: Log, vehicle: Vehicle) -> float | None:
     Factors are those of a controller's radius and track.
     """
     found = windows_of(log, CHORD)
-    wheels = None if vehicle.arrays.rollers.any() else rolled(log, vehicle, found)
+    wheels = None if vehicle.arrays.rollers.any() else rolled(vehicle, found)
     if wheels is None:
         return None
-    # In axes of the body's origin, half-way: a lever arm moves left as the body turns.
-    forward = found.forward + found.turn * log.sensor.y
-    left = found.left - found.turn * log.sensor.x
+    forward, left = found.of_point(0.0, 0.0)
     moves = np.abs(wheels.ahead) > 0.3 * np.percentile(np.abs(wheels.ahead), 95.0) if len(wheels.ahead) else []
     if np.count_nonzero(moves) < LEAST:
         return None

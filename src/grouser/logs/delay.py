@@ -9,8 +9,8 @@ import numpy as np
 from grouser.checks import FloatArray
 from grouser.logs.log import IntArray, Log
 from grouser.logs.manifest import Manifest
-from grouser.logs.report import Problem
-from grouser.logs.windows import integral
+from grouser.logs.report import Problem, warning
+from grouser.logs.windows import distinct, integral
 
 STEP = 0.05
 """Between delays that are tried [s]."""
@@ -36,11 +36,8 @@ def lag_problems(log: Log, manifest: Manifest) -> list[Problem]:
     if worse < LIKELIER or float(np.max(tried.unexplained[given] - tried.unexplained[best])) < MATTERS:
         return []
     late = "later" if found > log.sensor.lag else "earlier"
-    return [Problem(
-        key="sensor.lag", severity="warning",
-        message=f"the poses come {abs(found - log.sensor.lag):.2f} s {late} than the manifest says, by the wheels",
-        remedy=f"set lag = {found:.2f} in [sensor] of {manifest.file}",
-    )]  # fmt: skip
+    message = f"the poses come {abs(found - log.sensor.lag):.2f} s {late} than the manifest says, by the wheels"
+    return [warning("sensor.lag", message, f"set lag = {found:.2f} in [sensor] of {manifest.file}")]
 
 
 class Tried(NamedTuple):
@@ -90,11 +87,9 @@ def _try_lags(log: Log, *, short: bool) -> Tried | None:
     if len(at) < 50:
         return None
     at = at[:: max(1, len(at) // MOST)]
-    rates = list({id(rate): rate for rate in log.rates.values()}.values())  # wheels of one side often share a column
-    steered = [
-        rate * angle for rate in rates[:4] for angle in list(log.angles.values())[:4]
-    ]  # a steered wheel turns it
-    A = np.stack([_change(integral(rate, log), clock, at, half) for rate in (*rates, *steered)], axis=1)
+    rates = distinct(log.rates.values())
+    rates += [rate * angle for rate in rates[:4] for angle in list(log.angles.values())[:4]]  # a steered wheel turns it
+    A = np.stack([_change(integral(rate, log.time, log.segment), clock, at, half) for rate in rates], axis=1)
     if np.max(np.abs(A)) < 1e-6:
         return None
     U, size, _ = np.linalg.svd(A, full_matrices=False)

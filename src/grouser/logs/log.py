@@ -57,6 +57,13 @@ class Poses:
     def __len__(self) -> int:
         return len(self.time)
 
+    def some(self, chosen: Any) -> Poses:
+        """Poses by a mask or a slice, shape (m,)."""
+        sigma = None if self.sigma is None else self.sigma[chosen]
+        time, position, attitude = self.time[chosen], self.position[chosen], self.attitude[chosen]
+        segment = self.segment[chosen]
+        return replace(self, time=time, position=position, attitude=attitude, segment=segment, sigma=sigma)
+
     def to_pandas(self) -> DataFrame:
         """A table indexed by time t [s]; `attrs["units"]` names the unit of each column."""
         from grouser.dataframe import Column, data_frame
@@ -99,7 +106,7 @@ class Sensor:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Log:
-    """What was measured, n samples of the vehicle's inputs and m poses.
+    """The measurements of a drive: n samples of the vehicle's inputs and m poses.
 
     Inside a segment time rises strictly and no hole is longer than the manifest's longest gap. Nothing is ever
     interpolated from one segment to the next.
@@ -141,7 +148,7 @@ class Log:
     vehicle: str | None
     """Vehicle name, or absolute path of its file, that `gr.vehicle` takes; None if the manifest names none."""
     report: Report
-    """What reading found and rejected."""
+    """Rejected rows, gaps and problems."""
 
     def __len__(self) -> int:
         return len(self.time)
@@ -218,15 +225,8 @@ class Log:
         samples, poses = _run(samples), _run(poses)
         of = np.zeros(self.n_segments, dtype=np.int64)
         of[left] = np.arange(len(left))
-        sigma = self.poses.sigma
-        kept = replace(
-            self.poses,
-            time=self.poses.time[poses],
-            position=self.poses.position[poses],
-            attitude=self.poses.attitude[poses],
-            segment=of[self.poses.segment[poses]],
-            sigma=None if sigma is None else sigma[poses],
-        )
+        kept = self.poses.some(poses)
+        kept = replace(kept, segment=of[kept.segment])
         changed: dict[str, Any] = {}
         for name in ("time", *JOINTS, *COLUMNS, "body_command", "label"):
             given = getattr(self, name)

@@ -15,7 +15,7 @@ from grouser.errors import LogError
 from grouser.logs.log import IntArray, Log, Poses, period
 from grouser.logs.manifest import Manifest, load_manifest
 from grouser.logs.raw import Raw, is_bag, raw_csv
-from grouser.logs.report import MOST_GAPS, Report, merged
+from grouser.logs.report import MOST_GAPS, Report, errors, merged
 from grouser.logs.rows import Judged, judge
 
 Name = str | os.PathLike[str]
@@ -88,14 +88,14 @@ def read_log(
         no_yaw = given.pose is not None and given.pose.yaw_from is not None
         bare = replace(log, gyro=None, acceleration=None)
         # Wheels with wrong signs would turn the IMU round.
-        if no_yaw or not any(one.severity == "error" for one in find_problems(bare, given, known)):
+        if no_yaw or not errors(find_problems(bare, given, known)):
             log = aligned(log, known, imu_by)
     if given.pose is not None and given.pose.yaw_from is not None:
         from grouser.logs.course import with_heading
 
         log = with_heading(log, given, known)
     problems = find_problems(log, given, known)
-    if not any(one.severity == "error" for one in problems):
+    if not errors(problems):
         problems += decoy_problems(log, given, known, files[0])
     if not given.limits.check_units:
         problems = [replace(one, severity="warning") for one in problems]
@@ -184,9 +184,9 @@ def log_of(parts: list[Judged], manifest: Manifest) -> Log:
         segments=sum(part.n_segments for part in parts),
         period=period(time, segment),
         pose_period=period(poses.time, poses.segment),
-        rejected=merged(part.tally for part in parts),
-        rejected_poses=merged(part.pose_tally for part in parts),
-        cells=merged((part.tally for part in parts), cells=True),
+        rejected=merged(part.tally.rows for part in parts),
+        rejected_poses=merged(part.pose_tally.rows for part in parts),
+        cells=merged(part.tally.cells for part in parts),
         gaps=tuple(gaps[:MOST_GAPS]),
         n_gaps=len(gaps),
         remarks=tuple(dict.fromkeys(said for part in parts for said in part.remarks)),
