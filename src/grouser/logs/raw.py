@@ -81,8 +81,8 @@ def raw_csv(path: Path, manifest: Manifest, progress: Callable[[int], None] | No
     tally, wanted = Tally(path.name), [manifest.time.column, *found.values()]
     places = {column: f"{key_place(key)} of {manifest.file}" for key, column in reversed(found.items())}
     places[manifest.time.column] = f"[time] column of {manifest.file}"
-    read = read_table(path, wanted, **dict(manifest.csv), tally=tally, progress=progress, asked_by=places,
-                      dated=manifest.time.column if manifest.time.unit == "s" else None)  # fmt: skip
+    dated = manifest.time.column if manifest.time.unit == "s" else None
+    read = read_table(path, wanted, manifest.csv, tally, dated=dated, progress=progress, asked_by=places)
     columns = {name: bounded(column) for name, column in read.columns.items()}
     said = None
     if read.units:
