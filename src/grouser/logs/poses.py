@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from grouser.checks import FloatArray
 from grouser.logs import signals
+from grouser.logs.fixes import NO_FIX, Datum, localise
 from grouser.logs.log import BoolArray, IntArray, Poses
 from grouser.logs.manifest import Manifest
 from grouser.logs.raw import Raw
@@ -43,7 +44,7 @@ class Fresh(NamedTuple):
     """Roll, pitch, yaw [rad], shape (m, 3)."""
     sigma: FloatArray | None
     """One sigma of x, y [m], yaw [rad], shape (m, 3), where the log gives it."""
-    datum: tuple[float, float, float] | None
+    datum: Datum | None
     """Latitude, longitude [deg] and height [m] of the origin of GPS positions."""
     jumps: IntArray
     """Rows at which the sensor lost its place: it jumped and stayed there."""
@@ -59,8 +60,6 @@ def fresh_poses(raw: Raw, manifest: Manifest) -> Fresh:
         return Fresh(none, np.empty(0), np.empty((0, 3)), np.empty((0, 3)), None, None, none, tally)
     datum, no_fix = None, np.zeros(len(raw.pose_time), np.bool_)
     if "pose.latitude" in raw.pose:
-        from grouser.logs.fixes import localise
-
         datum, no_fix = localise(raw, manifest)
     lost = _integrate(raw) if manifest.pose is not None and manifest.pose.increments else np.empty(0, dtype=np.int64)
     # Column by column, and tables only of the poses that are kept: a long log has room for its numbers, not for copies.
@@ -72,7 +71,7 @@ def fresh_poses(raw: Raw, manifest: Manifest) -> Fresh:
         tally.add(reason, _lines(raw.line, raw.pose_row[good[bad]]))
         good = good[~bad]
 
-    drop(no_fix, "no GPS fix: its status is below 0, or it is no place on Earth")
+    drop(no_fix, NO_FIX)
     finite = np.isfinite(raw.pose_time)
     numbers = {key: column for key, column in raw.pose.items() if not key.startswith("pose.sigma")}
     for column in (*numbers.values(), *attitude):
