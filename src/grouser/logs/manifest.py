@@ -16,11 +16,10 @@ from grouser.checks import nearest
 from grouser.errors import LogError
 from grouser.files import check_schema, read_toml
 from grouser.logs import robot_table
-from grouser.logs.fields import Finite, Positive, Table
-from grouser.logs.log import Sensor
+from grouser.logs.log import JOINTS, Sensor
 from grouser.logs.pose_table import PoseTable, SensorTable
 from grouser.logs.robot_table import RobotTable
-from grouser.logs.signal_table import Signal, Source, given
+from grouser.logs.signal_table import Finite, Positive, Signal, Source, Table, given
 
 SCHEMA = "grouser/log@1"
 ONE_EACH = ("attitude", "gyro", "acceleration", "pose")
@@ -169,19 +168,7 @@ class Manifest(Table, BaseModel):
 
     def signals(self) -> dict[str, Signal]:
         """Every signal but those of the pose, by key: "rates.FL", "attitude.roll", "segments.column"."""
-        tables = (
-            "rates",
-            "angles",
-            "commands",
-            "currents",
-            "efforts",
-            "labels",
-            "attitude",
-            "gyro",
-            "acceleration",
-            "body_command",
-            "segments",
-        )
+        tables = (*JOINTS, "labels", "attitude", "gyro", "acceleration", "body_command", "segments")
         return {f"{table}.{name}": one for table in tables for name, one in given(getattr(self, table))}
 
     def pose_signals(self) -> dict[str, Signal]:

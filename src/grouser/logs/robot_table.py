@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from grouser.checks import FloatArray, nearest
 from grouser.errors import LogError
-from grouser.logs.fields import Finite, NotNegative, Positive, Table, Vector
+from grouser.logs.signal_table import Finite, NotNegative, Positive, Table, Vector
 from grouser.rotation import from_quaternion, from_rpy
 
 Quaternion = Annotated[list[Finite], Field(min_length=4, max_length=4)]

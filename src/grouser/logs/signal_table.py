@@ -1,14 +1,18 @@
-"""Where a signal of a log comes from, and the units that it may have."""
+"""Where a signal of a log comes from, and the units that it may have; kinds of fields of a manifest."""
 
 from __future__ import annotations
 
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from grouser.logs.fields import Finite, Positive, Seconds, Table
-
+Finite = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0.0, le=1e12, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0.0, le=1e12, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(ge=-60.0, le=60.0, allow_inf_nan=False)]
+Vector = Annotated[list[Finite], Field(min_length=3, max_length=3)]
+"""Three numbers x, y, z."""
 DEGREE = math.pi / 180.0
 TURN = 2.0 * math.pi
 LENGTH = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "km": 1e3}
@@ -31,6 +35,12 @@ UNITS: dict[str, dict[str, float]] = {
     "pose.sigma_yaw": {**ANGLE, "rad^2": 1.0, "deg^2": DEGREE**2},
 }  # fmt: skip
 """Units of a table or of one of its signals, with their factor to SI; those of rates and commands go by their kind."""
+
+
+class Table(BaseModel):
+    """A table of the file: no unknown keys, no conversion of text to numbers."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class Signal(Table):
