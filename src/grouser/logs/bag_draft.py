@@ -11,13 +11,12 @@ import numpy as np
 
 from grouser.errors import LogError
 from grouser.files import toml_key, toml_value
-from grouser.logs.bag_frames import frame_of, read_frames
 from grouser.logs.bags import messages
 from grouser.logs.frames import Frames, part, plain, wxyz
-from grouser.logs.joint_names import matched
 from grouser.logs.mounted import degrees
+from grouser.logs.mounts import frame_of, read_frames
 from grouser.logs.pose_sources import FIX, POSES, SUSPECT, Source, base_of, pose_sources
-from grouser.logs.skeleton import HEADING, SENSOR, head
+from grouser.logs.skeleton import HEADING, SENSOR, head, matched
 from grouser.vehicles.vehicle import Vehicle
 
 JOINTS = "sensor_msgs/msg/JointState"

@@ -77,8 +77,8 @@ def named_odometry(manifest: Manifest, path: Path) -> str:
     pose = manifest.pose
     if pose is None or not is_bag(path):
         return ""
-    from grouser.logs.bag_frames import frame_of
     from grouser.logs.frames import leaf
+    from grouser.logs.mounts import frame_of
     from grouser.logs.pose_sources import SUSPECT, rank_of
 
     if pose.frame is not None:

@@ -9,22 +9,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from grouser.errors import LogError
 from grouser.logs.bags import FieldReader, stamp_of
 from grouser.logs.fixes import NO_FIX, Datum, enu, fix_covariance, is_fix
-from grouser.logs.frames import part, wxyz
+from grouser.logs.frames import ATTITUDE, attitude_of, body_pose, part, ros_pose, sensed_pose, step_covariance, wxyz
 from grouser.logs.joint_events import JointMessages
 from grouser.logs.log import Sensor
 from grouser.logs.manifest import Manifest
-from grouser.logs.mounts import Mounts
-from grouser.logs.posing import ATTITUDE, attitude_of, body_pose, ros_pose, sensed_pose, step_covariance
 from grouser.logs.report import key_place
 from grouser.logs.signal_table import Signal
 from grouser.rotation import from_quaternion, from_rpy, to_quaternion, to_rpy
+
+if TYPE_CHECKING:
+    from grouser.logs.mounts import Mounts
 
 
 class Event(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.logs.table import column_names, is_number, text_of
-from grouser.logs.unit_words import bare, is_counts, unit_word
+from grouser.logs.units import bare, is_counts, unit_word
 
 LOOKED = 1 << 16
 """Bytes of the file that are looked at."""

@@ -25,33 +25,29 @@ QUATERNION = ("pose.qw", "pose.qx", "pose.qy", "pose.qz")
 def placed(raw: Raw, path: Path, manifest: Manifest) -> tuple[Raw, Manifest]:
     """The numbers of a file with its IMU in axes of the body and its poses by tf, and the manifest with the place of
     the GPS antenna."""
+    R, pose = manifest.robot.R_body_imu, manifest.pose
     if not is_bag(path):
-        if manifest.pose is not None and manifest.pose.frame is not None:
+        if pose is not None and pose.frame is not None:
             raise LogError(f"{manifest.file}, table [pose], frame: tf is of bags, and {path.name} is none")
-        R = manifest.robot.R_body_imu
         said = "by the manifest"
         return (raw if R is None else replace(_turned(raw, manifest, R, said), imu_by=said)), manifest
     from grouser.logs.clocks import check_clocks
+    from grouser.logs.mounts import bag_mounts
 
     check_clocks(path, manifest)
-    wanted = manifest.gyro or manifest.acceleration or manifest.pose
-    if not wanted:
+    if not (manifest.gyro or manifest.acceleration or pose):
         return raw, manifest
-    from grouser.logs.bag_frames import bag_mounts
-
     mounts = bag_mounts(path, manifest, strict=False)
     if manifest.gyro or manifest.acceleration:
         raw = _turned(raw, manifest, mounts.imu.R_body_sensor, mounts.imu.said)
-        given = manifest.robot.R_body_imu is not None or mounts.imu.said.startswith("tf")
-        raw = replace(raw, imu_by=mounts.imu.said if given else "")
-    pose = manifest.pose
-    if pose is not None and pose.frame is not None and pose.world is not None:
-        raw = _by_tf(raw, path, manifest)
-    elif pose is not None and pose.qw is not None and pose.qw.topic != _place_topic(manifest):
+        raw = replace(raw, imu_by=mounts.imu.said if R is not None or mounts.imu.said.startswith("tf") else "")
+    if pose is None:
+        return raw, manifest
+    if pose.frame is not None:
+        raw = _by_tf(raw, path, manifest, pose.frame, str(pose.world))
+    elif pose.qw is not None and (place := pose.latitude or pose.x) is not None and pose.qw.topic != place.topic:
         raw = _attitude_of_body(raw, path, manifest, str(pose.qw.topic))
-    if pose is not None and pose.is_gps:
-        raw, manifest = _antenna(raw, manifest, mounts.antenna)
-    return raw, manifest
+    return _antenna(raw, manifest, mounts.antenna) if pose.is_gps else (raw, manifest)
 
 
 def _turned(raw: Raw, manifest: Manifest, R: FloatArray, said: str) -> Raw:
@@ -82,22 +78,14 @@ def degrees(R: FloatArray) -> str:
     return f"roll {roll:.1f}°, pitch {pitch:.1f}°, yaw {yaw:.1f}°"
 
 
-def _by_tf(raw: Raw, path: Path, manifest: Manifest) -> Raw:
+def _by_tf(raw: Raw, path: Path, manifest: Manifest, frame: str, world: str) -> Raw:
     """The poses of a frame by its chain of tf links."""
     from grouser.logs.bags import rows_topic
     from grouser.logs.tf_poses import tf_poses
 
-    assert manifest.pose is not None
-    frame, world = str(manifest.pose.frame), str(manifest.pose.world)
     found = tf_poses(path, frame, world, rows_topic(manifest), by_header=manifest.time.stamp == "header")
     row = np.searchsorted(raw.time, found.time, side="right") - 1
     return replace(raw, pose_row=row, pose_time=found.time, pose=found.pose, remarks=(*raw.remarks, found.said))
-
-
-def _place_topic(manifest: Manifest) -> str | None:
-    pose = manifest.pose
-    place = None if pose is None else pose.latitude or pose.x
-    return None if place is None else place.topic
 
 
 def _attitude_of_body(raw: Raw, path: Path, manifest: Manifest, topic: str) -> Raw:
@@ -116,9 +104,9 @@ def _attitude_of_body(raw: Raw, path: Path, manifest: Manifest, topic: str) -> R
 def _mount_of(path: Path, manifest: Manifest, topic: str) -> Mount | None:
     """Where the sensor of a topic sits by the manifest, if it is the IMU, or by tf; None where nothing says."""
     from grouser.logs import bags
-    from grouser.logs.bag_frames import frame_of, read_frames
     from grouser.logs.events import roles_of
     from grouser.logs.frames import Mount, plain
+    from grouser.logs.mounts import frame_of, read_frames
 
     R = manifest.robot.R_body_imu
     if R is not None and topic == (roles_of(manifest).imu or topic):

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from grouser.errors import LogError
-from grouser.logs.bag_frames import frame_of
 from grouser.logs.frames import Frames, leaf, plain
+from grouser.logs.mounts import frame_of
 
 POSES = {
     "nav_msgs/msg/Odometry": ("pose.pose.position", "pose.pose.orientation"),

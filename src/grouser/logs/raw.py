@@ -86,7 +86,7 @@ def raw_csv(path: Path, manifest: Manifest, progress: Callable[[int], None] | No
     columns = {name: bounded(column) for name, column in read.columns.items()}
     said = None
     if read.units:
-        from grouser.logs.unit_line import Units
+        from grouser.logs.units import Units
 
         said = Units(read.units, manifest, path.name)
     clock = manifest.time.unit if said is None else said.of_time()

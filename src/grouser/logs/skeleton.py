@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
 from grouser.files import toml_key, toml_value
-from grouser.logs.joint_names import matched
 from grouser.logs.layout import Layout, layout
 from grouser.logs.raw import TIME as TIMES
-from grouser.logs.unit_words import is_counts, unit_in, unit_word
+from grouser.logs.units import is_counts, unit_in, unit_word
 from grouser.vehicles.vehicle import Vehicle
 
 __all__ = ["HEADING", "SENSOR", "head", "layout", "skeleton"]
@@ -53,6 +53,11 @@ GPS = {
 }
 """Names of columns of a GPS receiver."""
 HEADING = "# Clockwise from north: of a compass, two antennas or an IMU. A single GPS antenna measures none."
+SIDES = {"l": "left", "left": "left", "r": "right", "right": "right"}
+PLACES = {"f": "front", "front": "front", "b": "back", "back": "back", "rear": "back", "m": "middle", "mid": "middle",
+          "middle": "middle", "center": "middle", "centre": "middle"}  # fmt: skip
+PAIR = re.compile(r"([fbmr])([lr])", re.IGNORECASE)
+"""FL, rr: of two letters the first is a place, and r the rear."""
 
 
 def head(vehicle: str = "") -> list[str]:
@@ -167,3 +172,41 @@ def _column(found: Layout, name: str) -> str:
 def _named(found: Layout, name: str) -> str:
     """A column by its name; by the index of the first where several have it."""
     return toml_value(name if found.names.count(name) == 1 else found.names.index(name))
+
+
+def matched(wheels: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+    """Wheel of the vehicle → joint of the messages; empty where not every wheel has one.
+
+    By equal names, else by front, middle, back and left, right in them; a robot whose messages have one joint a side
+    gives it to all wheels of that side.
+    """
+    if set(wheels) <= set(names):
+        return {wheel: wheel for wheel in wheels}
+    known = {name: signature(name) for name in names}
+    found: dict[str, str] = {}
+    for wheel in wheels:
+        place, side = signature(wheel)
+        if side is None:
+            return {}
+        exact = [name for name, (p, s) in known.items() if (p, s) == (place, side)]
+        of_side = [name for name, (p, s) in known.items() if p is None and s == side]
+        fits = exact or of_side
+        if len(fits) != 1:
+            return {}
+        found[wheel] = fits[0]
+    return found
+
+
+def signature(name: str) -> tuple[str | None, str | None]:
+    """Place and side that a name says: front, middle, back; left, right; None where it does not."""
+    words = [one.lower() for one in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]
+    place = next((PLACES[word] for word in words if word in PLACES), None)
+    side = next((SIDES[word] for word in words if word in SIDES), None)
+    for word in words:
+        if side is None and re.fullmatch(r"[wv][lr]", word):  # wl, vr: rate of a side
+            side = SIDES[word[1]]
+        pair = PAIR.fullmatch(word)
+        if pair is not None and side is None:
+            first = pair[1].lower()
+            place, side = ("back" if first == "r" else PLACES[first]), SIDES[pair[2].lower()]
+    return place, side

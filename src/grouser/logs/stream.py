@@ -11,13 +11,12 @@ import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.logs import bags
-from grouser.logs.bag_frames import bag_mounts
 from grouser.logs.clocks import ClockWatch, TopicClock
 from grouser.logs.events import Event, EventReader, PoseEvents, heading_factor, roles_of
 from grouser.logs.fixes import Datum
 from grouser.logs.log import Log
 from grouser.logs.manifest import Manifest
-from grouser.logs.mounts import Mounts, mounts_of
+from grouser.logs.mounts import Mounts, bag_mounts, mounts_of
 from grouser.logs.raw import is_bag
 
 FEWEST = 100

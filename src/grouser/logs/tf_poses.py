@@ -16,10 +16,10 @@ import numpy as np
 from grouser.checks import FloatArray
 from grouser.errors import LogError
 from grouser.logs import bags
-from grouser.logs.bag_frames import read_frames, tf_topics
 from grouser.logs.bags import stamp_of
-from grouser.logs.frames import part, plain, wxyz, xyz
-from grouser.logs.signals import changes, default_gap
+from grouser.logs.frames import composed, part, plain, wxyz, xyz
+from grouser.logs.mounts import read_frames, tf_topics
+from grouser.logs.signals import between, changes, default_gap, same_signs
 from grouser.rotation import from_quaternion, to_quaternion
 
 STILL = 1e-9
@@ -44,35 +44,24 @@ class Moves(NamedTuple):
 
     time: FloatArray
     """Rising [s], (k,)."""
-    p: FloatArray
-    """(k, 3) [m]."""
-    q: FloatArray
-    """w x y z without jumps of sign, (k, 4)."""
+    values: FloatArray
+    """x, y, z [m] and w, x, y, z without jumps of sign, (k, 7)."""
 
     @property
     def moving(self) -> bool:
         """Whether it is not the same throughout."""
-        return bool(np.ptp(self.p, axis=0).max() > STILL or np.ptp(self.q, axis=0).max() > STILL)
+        return bool(np.ptp(self.values, axis=0).max() > STILL)
 
     @property
     def fresh(self) -> FloatArray:
         """Times at which it changed."""
-        return self.time[changes(np.concatenate([self.p, self.q], axis=1))]
+        return self.time[changes(self.values)]
 
     def at(self, time: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """R (m, 3, 3) and p (m, 3); NaN outside the link's times and where these have a gap."""
-        n = len(self.time)
-        after = np.clip(np.searchsorted(self.time, time), 1, n - 1)
-        before = after - 1
-        span = self.time[after] - self.time[before]
-        share = np.clip((time - self.time[before]) / span, 0.0, 1.0)[:, None]
-        gap = default_gap(float(np.median(np.diff(self.time))))
-        near = np.minimum(np.abs(time - self.time[before]), np.abs(time - self.time[after])) < 1e-6
-        good = (time >= self.time[0]) & (time <= self.time[-1]) & ((span <= gap) | near)
-        p = self.p[before] + share * (self.p[after] - self.p[before])
-        q = self.q[before] + share * (self.q[after] - self.q[before])
-        p[~good] = np.nan
-        return from_quaternion(q), p
+        """R (m, 3, 3) and p (m, 3), which is NaN outside the link's times and where these have a gap."""
+        found = between(self.values, self.time, time, default_gap(float(np.median(np.diff(self.time)))))
+        found[np.isnan(found[:, 0]), 3:] = 1.0
+        return from_quaternion(found[:, 3:]), found[:, :3]
 
 
 def tf_poses(path: Path, frame: str, world: str, near: str, *, by_header: bool) -> TfPoses:
@@ -102,22 +91,12 @@ def tf_poses(path: Path, frame: str, world: str, near: str, *, by_header: bool) 
     top = moving[len([name for name in moving if name in up]) - 1]  # the uppermost on the way up, else the last one
     time = moves[top].fresh
 
-    def composed(names: list[str]) -> tuple[FloatArray, FloatArray]:
-        """The lowest of the frames in the parent of the last, at all times."""
-        R, p = np.tile(np.eye(3), (len(time), 1, 1)), np.zeros((len(time), 3))
-        for name in names:
-            link = frames.links[name]
-            if name in moving:
-                R_link, p_link = moves[name].at(time)
-            else:
-                R_link, p_link = link.R_parent_frame[None], link.p_parent_frame[None]
-            p = np.einsum("kij,kj->ki", np.broadcast_to(R_link, R.shape), p) + p_link
-            R = R_link @ R
-        return R, p
+    def link(name: str) -> tuple[FloatArray, FloatArray]:
+        return moves[name].at(time) if name in moving else frames.links[name][1:3]
 
-    (R_a, p_a), (R_b, p_b) = composed(up), composed(down)
-    R = np.swapaxes(R_b, 1, 2) @ R_a
-    p = np.einsum("kji,kj->ki", R_b, p_a - p_b)
+    (R_a, p_a), (R_b, p_b) = (composed(map(link, names)) for names in (up, down))
+    R = np.broadcast_to(np.swapaxes(R_b, -1, -2) @ R_a, (len(time), 3, 3))
+    p = np.broadcast_to(np.einsum("...ji,...j->...i", R_b, p_a - p_b), (len(time), 3))
     q = np.full((len(time), 4), np.nan)
     good = np.isfinite(p).all(axis=1)
     q[good] = to_quaternion(R[good])
@@ -143,10 +122,9 @@ def _moves(path: Path, topics: list[str], names: list[str], *, by_header: bool) 
 
 def _sorted(table: FloatArray) -> Moves:
     """Rows t, x, y, z, qw … qz in order of time, each time once; what is no rotation is left out."""
-    size = np.linalg.norm(table[:, 4:], axis=1)
-    table = table[np.isfinite(table).all(axis=1) & (size > 0.0)]
+    size = np.linalg.norm(table[:, 4:], axis=1, keepdims=True)
+    table = np.where(np.arange(8) < 4, table, table / np.where(size > 0.0, size, np.nan))
+    table = table[np.isfinite(table).all(axis=1)]
     _, first = np.unique(table[:, 0], return_index=True)
     table = table[first]
-    q = table[:, 4:] / np.linalg.norm(table[:, 4:], axis=1, keepdims=True)
-    flips = np.append(1.0, np.where(np.sum(q[1:] * q[:-1], axis=1) < 0.0, -1.0, 1.0))[: len(q)]
-    return Moves(table[:, 0], table[:, 1:4], q * np.cumprod(flips)[:, None])
+    return Moves(table[:, 0], np.concatenate([table[:, 1:4], same_signs(table[:, 4:])], axis=1))
