@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import permutations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -118,7 +117,7 @@ def alignment(log: Log, vehicle: Vehicle | None) -> Alignment | None:
     speed, rate = wheels.ahead / took, (spun @ up) / took
     ahead, sigma = _ahead(force / took[:, None], speed, rate, took, up)
     left = np.cross(up, ahead)
-    return Alignment(np.stack([ahead, left, up]), math.acos(max(-1.0, min(1.0, float(up[2])))), sigma, agree)
+    return Alignment(np.stack([ahead, left, up]), math.acos(np.clip(up[2], -1.0, 1.0)), sigma, agree)
 
 
 def _ahead(
@@ -146,21 +145,13 @@ def _ahead(
 
 def snapped(R: FloatArray) -> FloatArray:
     """The rotation by quarter turns next to one, if it is near; the rotation itself otherwise."""
-    best = max(_quarter_turns(), key=lambda one: float(np.trace(one.T @ R)))
+    from scipy.spatial.transform import Rotation
+
+    turns: FloatArray = np.round(Rotation.create_group("O").as_matrix())  # all 24 that take axes to axes
+    best = max(turns, key=lambda one: float(np.trace(one.T @ R)))
     return best if _angle(best.T @ R) < SNAP else R
-
-
-def _quarter_turns() -> list[FloatArray]:
-    """All rotations that take axes to axes, 24 of them."""
-    found = []
-    for order, signs in product(permutations(range(3)), product((1.0, -1.0), repeat=3)):
-        R = np.zeros((3, 3))
-        R[range(3), order] = signs
-        if np.linalg.det(R) > 0.0:
-            found.append(R)
-    return found
 
 
 def _angle(R: FloatArray) -> float:
     """Of a rotation [rad]."""
-    return math.acos(max(-1.0, min(1.0, 0.5 * (float(np.trace(R)) - 1.0))))
+    return math.acos(np.clip(0.5 * (np.trace(R) - 1.0), -1.0, 1.0))

@@ -105,14 +105,7 @@ def skeleton(found: Layout, vehicle: Vehicle | None = None, name: str = "") -> s
 
 def _csv(found: Layout) -> list[str]:
     """The table of the layout, where it is not the usual one."""
-    header: bool | int | str = found.lines if found.lines > 1 else found.lines == 1
-    given: dict[str, bool | int | str | None] = {
-        "header": "comment" if found.in_comment else header, "names_line": found.names_line,
-        "units_line": found.units_line, "delimiter": found.delimiter, "decimal": found.decimal,
-        "comment": found.comment,
-    }  # fmt: skip
-    usual = {"header": True, "names_line": None, "units_line": None, "delimiter": ",", "decimal": ".", "comment": "#"}
-    rows = [f"{key} = {toml_value(value)}" for key, value in given.items() if value != usual[key]]
+    rows = [f"{key} = {toml_value(value)}" for key, value in found.csv.model_dump(exclude_defaults=True).items()]
     return ["[csv]", *rows, ""] if rows else []
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from grouser.errors import LogError
 from grouser.logs.manifest import Manifest
@@ -70,26 +70,26 @@ class Units:
     def of_time(self) -> str:
         """The unit of the clock."""
         time = self._manifest.time
-        text = self._texts.get("" if time.column is None else time.column, "")
-        if "unit" in time.model_fields_set or bare(text).lower() in SAYS_NOTHING:
-            return time.unit
-        word = unit_word(text)
-        if word not in CLOCKS:
-            raise self._unknown(text, time.column, "[time]", CLOCKS)
-        self._used[str(time.column)] = word
-        return word
+        return self._word(time.column, "[time]", CLOCKS, "unit" in time.model_fields_set) or time.unit
 
     def of(self, key: str, signal: Signal) -> str | None:
         """The unit of a signal for which the manifest gives none; None: SI, or as it is."""
-        text = self._texts.get("" if signal.column is None else signal.column, "")
-        as_logged = key in AS_LOGGED or key.split(".", 1)[0] in AS_LOGGED
-        if signal.says_unit or as_logged or bare(text).lower() in SAYS_NOTHING:
+        table, name = key.split(".", 1)
+        as_it_is = signal.says_unit or key in AS_LOGGED or table in AS_LOGGED
+        return self._word(signal.column, f"[{table}] {name}", signal.units(key), as_it_is)
+
+    def _word(self, column: str | int | None, key: str, known: Collection[str], as_it_is: bool) -> str | None:
+        """The unit by the line of units, one of those known; None where it says nothing."""
+        text = self._texts.get("" if column is None else column, "")
+        if as_it_is or bare(text).lower() in SAYS_NOTHING:
             return None
-        word, known = unit_word(text), signal.units(key)
+        word = unit_word(text)
         if word is None or word not in known:
-            table, name = key.split(".", 1)
-            raise self._unknown(text, signal.column, f"[{table}] {name}", tuple(known))
-        self._used[str(signal.column)] = word
+            raise LogError(
+                f"{self._manifest.file}, {key}: line {self._manifest.csv.units_line} of {self._file} says {text!r:.40}"
+                f" for column {column}, which is not one of {', '.join(known)}; give unit, scale or ticks_per_turn"
+            )
+        self._used[str(column)] = word
         return word
 
     @property
@@ -100,9 +100,3 @@ class Units:
             return ()
         line = self._manifest.csv.units_line
         return (f"units by line {line} of {self._file}: {', '.join(f'{k} in {v}' for k, v in other.items())}",)
-
-    def _unknown(self, text: str, column: object, key: str, known: tuple[str, ...]) -> LogError:
-        return LogError(
-            f"{self._manifest.file}, {key}: line {self._manifest.csv.units_line} of {self._file} says {text!r:.40} for"
-            f" column {column}, which is not one of {', '.join(known)}; give unit, scale or ticks_per_turn"
-        )
