@@ -1,7 +1,7 @@
-"""How an IMU is turned on the body, found from a drive where neither the manifest nor tf says it.
+"""Orientation of an IMU on the body, estimated from a drive where neither the manifest nor tf gives it.
 
-Up is where the accelerometer feels gravity's reaction, and the axis about which the gyro turns as the wheels do;
-ahead is where it feels the wheels' acceleration, left where it feels the pull of curves: a = g + x v̇ + y v ω.
+Up is the mean direction of the specific force, and the axis about which the gyro turns as the wheels do. Ahead is the
+direction of the wheels' acceleration, left that of the centripetal acceleration: a = g + x v̇ + y v ω.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from grouser.checks import FloatArray
+from grouser.logs.frames import degrees, rotation_lines
 from grouser.logs.log import Log
-from grouser.logs.mounted import degrees, rotation_lines
 from grouser.logs.report import Problem, error, warning
 from grouser.logs.tilt import GRAVITY
 from grouser.logs.windows import clipped, measured, rolled, windows_of
@@ -25,7 +25,7 @@ WINDOW = 0.5
 LEAST, LEAST_TURN = 40, 1.0
 """Windows that an alignment needs, and turning in all [rad]."""
 CONTRADICT = math.radians(30.0)
-"""Angle between up by gravity and up by the turns beyond which one of the sensors is not what it seems."""
+"""Angle between up by gravity and up by the turns beyond which one of the sensors has wrong signs."""
 ASKEW = math.radians(30.0)
 """A rotation below this is left as it is: slopes and soft mounts look like it."""
 TILTED = math.radians(45.0)
@@ -37,7 +37,7 @@ CERTAIN = math.radians(12.0)
 
 
 class Alignment(NamedTuple):
-    """How an IMU is turned."""
+    """Orientation of an IMU on the body."""
 
     R_body_imu: FloatArray
     """Its axes in the body frame, (3, 3)."""
@@ -88,9 +88,9 @@ def _judged(found: Alignment, known: str) -> tuple[Problem | None, FloatArray | 
 
 
 def alignment(log: Log, vehicle: Vehicle | None) -> Alignment | None:
-    """How the IMU is turned by the drive; None without three axes of both sensors, or too little motion."""
-    gyro, felt = log.gyro, log.acceleration
-    if gyro is None or felt is None or not all(measured(one[:, k]) for one in (gyro, felt) for k in range(3)):
+    """Orientation of the IMU by the drive; None without three axes of both sensors, or too little motion."""
+    gyro, specific = log.gyro, log.acceleration
+    if gyro is None or specific is None or not all(measured(one[:, k]) for one in (gyro, specific) for k in range(3)):
         return None
     if vehicle is None or vehicle.arrays.rollers.any() or len(log.poses) < 3:
         return None
@@ -98,12 +98,12 @@ def alignment(log: Log, vehicle: Vehicle | None) -> Alignment | None:
     wheels = rolled(vehicle, windows)
     if wheels is None or len(windows.start) < LEAST:
         return None
-    gravity = np.nanmedian(felt, axis=0)
+    gravity = np.nanmedian(specific, axis=0)
     size = float(np.linalg.norm(gravity))
     if not 0.6 < size / GRAVITY < 1.6:
         return None
     took = windows.took
-    spun, force = (np.stack([windows.change(axis) for axis in signal.T], axis=1) for signal in (gyro, felt))
+    spun, force = (np.stack([windows.change(axis) for axis in signal.T], axis=1) for signal in (gyro, specific))
     turn = clipped(wheels.turn)
     if float(np.abs(turn).sum()) < LEAST_TURN:
         return None

@@ -1,4 +1,4 @@
-"""What a log holds, in numbers, and what can be calibrated from it."""
+"""Duration, speeds, turns and slopes of a log, and the parameters that can be calibrated from it."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def assess(log: Log) -> Assessment:
         if (moving := values["moving"]) < LEAST_MOVING:
             missing.append(f"much: the vehicle moves for {moving:.1f} s, a first fit needs {LEAST_MOVING:g} s")
         for side in ("left", "right"):
-            if values[f"turned_{side}"] < LEAST_TURN:
-                missing.append(f"slip in {side} turns: it turns {side} by {values[f'turned_{side}']:.0f}° in all")
+            if (turned := values[f"turned_{side}"]) < LEAST_TURN:
+                missing.append(f"slip in {side} turns: it turns {side} by {turned:.0f}° in all")
         if values["reverse"] < 0.02:
             missing.append("slip in reverse: it does not drive backward")
     if log.attitude is None:

@@ -29,7 +29,7 @@ class Bag(NamedTuple):
     messages: Callable[[Collection[str]], Iterator[Message]]
     """Gives the messages of some topics, in the order of recording."""
     remarks: tuple[str, ...] = ()
-    """What is to be said of the file, a sentence each."""
+    """Remarks on the file, one sentence each."""
 
 
 def is_bag_folder(path: Path) -> bool:
@@ -42,7 +42,7 @@ def is_bag_folder(path: Path) -> bool:
 
 @contextmanager
 def open_bag(path: Path) -> Iterator[Bag]:
-    """A bag; whatever is wrong with it is a `LogError`, unless it was only cut short."""
+    """A bag; any fault is a `LogError`, unless it was only cut short."""
     if not is_bag_folder(path):
         check_file(path, LogError)
     with ExitStack() as stack:
@@ -89,7 +89,7 @@ def cut_bag(path: Path) -> Bag | None:
 
 
 class Scanned(NamedTuple):
-    """What a bag without an index holds."""
+    """The content of a bag without an index."""
 
     channels: dict[str, Channel]
     counts: dict[str, int]
@@ -112,7 +112,7 @@ def _scan(path: Path, state: tuple[Any, ...]) -> Scanned:
 
 
 def _decoder(path: Path, channels: dict[str, Channel]) -> Callable[[Channel, bytes], Any]:
-    """What makes messages of their bytes."""
+    """The function that decodes messages."""
     if all(channel.coding == "json" for channel in channels.values()):
         return lambda channel, data: json.loads(data)
     get_types, get_typestore, stores = _rosbags(path)

@@ -95,8 +95,7 @@ def raw_bag(path: Path, manifest: Manifest, progress: Callable[[int], None] | No
     readers: dict[str, list[FieldReader]] = {}
     for key, signal in {**signals, **poses}.items():
         if signal.topic is None:
-            table, name = key.split(".", 1)
-            raise LogError(f"{manifest.file}, table [{table}], {name}: names a column, but {path.name} is a bag")
+            raise LogError(f"{manifest.file}, {key_place(key)}: names a column, but {path.name} is a bag")
         readers.setdefault(signal.topic, []).append(FieldReader(key, signal, path.name))
     base, pose_topic = rows_topic(manifest), _pose_topic(manifest)
     # Arrays of plain numbers: a list would hold an object for each, four times as large.

@@ -28,7 +28,7 @@ JUMP = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class TopicClock:
-    """What the stamps of one topic show."""
+    """Rate, delay, jitter and order of the stamps of one topic."""
 
     topic: str
     messages: int
@@ -42,13 +42,13 @@ class TopicClock:
     out_of_order: float
     """Share of messages with an earlier stamp than one recorded before."""
     latest: float
-    """How much earlier, at most [s]."""
+    """The largest such difference [s]."""
     duplicates: int
     """Messages with the stamp of another one."""
     zeros: int
     """Messages whose stamp is zero; the time of recording is taken for them."""
     jumps: int
-    """How often its clock jumped by more than a second against that of the record."""
+    """Jumps of its clock by more than a second against that of the record."""
     gaps: int
     """Holes between stamps longer than 5 periods and 0.25 s."""
     longest_gap: float
@@ -57,7 +57,7 @@ class TopicClock:
     """frame_id of its headers, and child_frame_id of an odometry behind an arrow."""
 
     def remarks(self) -> list[str]:
-        """What is unusual, in sentences."""
+        """Anomalies, one sentence each."""
         found = {
             f"{self.zeros} stamps are zero; the time of recording is taken for them": self.zeros,
             f"its clock jumped {self.jumps} times by more than {JUMP:g} s against that of the record": self.jumps,

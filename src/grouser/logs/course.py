@@ -1,9 +1,9 @@
-"""The heading of a vehicle whose position alone is measured, from its course over ground.
+"""The heading of a vehicle from its course over ground, where only its position is measured.
 
-Between two positions the vehicle went the way that its own path says, turned by one unknown angle: o = arg(chord by
-the positions) − arg(chord by turns and wheels), where the relative path has the turns of the gyro, or else of the
-wheels, and the forward motion of the wheels, so that reversing and the lever arm of the antenna are in it. The angle
-o drifts as the gyro or the wheels do; a smoother joins all chords and says how uncertain each yaw is.
+The displacement between two positions is that of the dead-reckoned path, turned by one unknown angle: o = arg(chord by
+the positions) − arg(chord by turns and wheels). The path has the turns of the gyro, or else of the wheels, and the
+forward motion of the wheels, which accounts for reversing and for the lever arm of the antenna. The angle o drifts as
+the gyro or the wheels do; a Kalman smoother combines all chords and gives the variance of each yaw.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ SHORTEST, SIGMAS = 0.3, 10.0
 LONGEST = 20.0
 """Time that a chord may take [s]."""
 SIDESLIP = math.radians(1.0)
-"""How far the course of a vehicle differs from its heading, one sigma [rad]."""
+"""Sideslip angle between course and heading, one sigma [rad]."""
 BY_TURN = 0.05
 """The same per turn, as wheels slip sideways in curves [rad/rad]."""
 WORST = math.radians(10.0)
 """Yaws less certain than this, one sigma [rad], are left out."""
 FIRST = 7
-"""Chords whose mean begins the smoother."""
+"""The smoother starts from the mean of so many chords."""
 
 
 class Turns(NamedTuple):
-    """Where the turns between poses come from, and how far they drift."""
+    """Source and drift of the turns between poses."""
 
     said: str
     walk: float
@@ -137,7 +137,7 @@ def _angles(log: Log, part: slice, relative: FloatArray, ahead: FloatArray, nois
     middle = relative - 0.5 * np.diff(relative, prepend=relative[:1])
     path = np.cumsum(ahead * np.exp(1j * middle))  # of the body's origin, in axes turned by o
     sensor = path + np.exp(1j * relative) * complex(log.sensor.x, log.sensor.y)
-    seen = place[:, 0] + 1j * place[:, 1]
+    position = place[:, 0] + 1j * place[:, 1]
     found: list[_Angle] = []
     i = 0
     for j in range(1, len(time)):
@@ -145,7 +145,7 @@ def _angles(log: Log, part: slice, relative: FloatArray, ahead: FloatArray, nois
             i = j
             continue
         least = max(SHORTEST, SIGMAS * float(max(noise[i], noise[j])))
-        true, own = seen[j] - seen[i], sensor[j] - sensor[i]
+        true, own = position[j] - position[i], sensor[j] - sensor[i]
         if min(abs(true), abs(own)) < least:
             continue
         turned = float(np.ptp(relative[i : j + 1]))
@@ -195,12 +195,12 @@ def _turn_gain(place: FloatArray, turn: FloatArray, ahead: FloatArray, noise: Fl
 
     A skid steer turns by a third to all of what its wheels say.
     """
-    seen, relative = place[:, 0] + 1j * place[:, 1], np.cumsum(turn)
+    position, relative = place[:, 0] + 1j * place[:, 1], np.cumsum(turn)
     courses, turned, i = [], [], 0
-    for j in range(1, len(seen)):
-        if abs(seen[j] - seen[i]) > max(SHORTEST, SIGMAS * float(noise[j])):
+    for j in range(1, len(position)):
+        if abs(position[j] - position[i]) > max(SHORTEST, SIGMAS * float(noise[j])):
             direction = float(np.sign(np.sum(ahead[i + 1 : j + 1])) or 1.0)
-            courses.append(direction * (seen[j] - seen[i]))
+            courses.append(direction * (position[j] - position[i]))
             turned.append(float(np.mean(relative[i : j + 1])))
             i = j
     if len(courses) < FIRST:

@@ -1,4 +1,4 @@
-"""Poses that are wheel odometry themselves: calibration would compare the wheels with the wheels and find no error."""
+"""Poses that are wheel odometry themselves: a calibration would compare the wheels with themselves."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def decoy_problems(log: Log, manifest: Manifest, vehicle: Vehicle | None, path: 
     if vehicle is not None and (gain := wheels_gain(log, vehicle)) is not None:
         times = "" if abs(gain - 1.0) < SAME else f" times {gain:.4g}"
         without = "with a radius of its own, or a simulation" if times else "or a simulation without slip"
-        said = f"the poses are what the wheels say{times} to rounding, so they are wheel odometry, {without}"
+        said = f"the poses equal the wheel odometry{times} to rounding, so they are wheel odometry, {without}"
     elif name := named_odometry(manifest, path):
         said = f"{name}, so it is likely wheel odometry, or a filter of it"
     else:
@@ -44,7 +44,7 @@ def decoy_problems(log: Log, manifest: Manifest, vehicle: Vehicle | None, path: 
 
 
 def wheels_gain(log: Log, vehicle: Vehicle) -> float | None:
-    """The factor by which the poses move as the wheels say; None where they do not, or do not turn so.
+    """The constant ratio of the poses' motion to that of the wheels; None where it is not constant.
 
     Factors are those of a controller's radius and track.
     """
@@ -53,27 +53,25 @@ def wheels_gain(log: Log, vehicle: Vehicle) -> float | None:
     if wheels is None:
         return None
     forward, left = found.of_point(0.0, 0.0)
-    moves = np.abs(wheels.ahead) > 0.3 * np.percentile(np.abs(wheels.ahead), 95.0) if len(wheels.ahead) else []
+    if len(wheels.ahead) < LEAST:
+        return None
+    moves = np.abs(wheels.ahead) > 0.3 * np.percentile(np.abs(wheels.ahead), 95.0)
     if np.count_nonzero(moves) < LEAST:
         return None
-    size = float(np.median(np.abs(forward[moves])))
-    if size == 0.0:
-        return None
-    ahead = float(np.median(forward[moves] / wheels.ahead[moves]))
 
     def off(values: FloatArray) -> float:
         return float(np.median(np.abs(values[moves])))
 
-    if off(forward - ahead * wheels.ahead) > SAME * size or off(left) > SAME * size:
+    ahead, size, turned = float(np.median(forward[moves] / wheels.ahead[moves])), off(forward), off(found.turn)
+    if size == 0.0 or off(forward - ahead * wheels.ahead) > SAME * size or off(left) > SAME * size:
         return None
     square = float(wheels.turn @ wheels.turn)
     gain = float(wheels.turn @ found.turn) / square if square > 0.0 else 1.0
-    turned = float(np.median(np.abs(found.turn[moves])))
     return ahead if turned > 1e-6 and off(found.turn - gain * wheels.turn) < TURNED * turned else None
 
 
 def named_odometry(manifest: Manifest, path: Path) -> str:
-    """What of its names says that the pose is odometry; empty where nothing does."""
+    """The evidence by names of frame or topic that the pose is odometry; empty without any."""
     pose = manifest.pose
     if pose is None or not is_bag(path):
         return ""

@@ -1,4 +1,4 @@
-"""The delay of the pose stamps against the wheels, by the log itself."""
+"""The delay of the pose stamps against the wheel rates, estimated from the log."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _best(tried: Tried) -> float | None:
 
 
 def _try_lags(log: Log, *, short: bool) -> Tried | None:
-    """How likely delays are; None where the log is too short to say.
+    """The likelihood of delays; None where the log is too short.
 
     Speed and turn rate are averaged over the same window; a linear fit to all rates needs no vehicle. With `short`,
     segments of a few seconds are used too, which determine it less well.
@@ -107,7 +107,7 @@ def _try_lags(log: Log, *, short: bool) -> Tried | None:
 
 
 def _change(values: FloatArray, clock: FloatArray, at: FloatArray, half: float) -> FloatArray:
-    """How much a signal changes from `half` before some times [s] to `half` after them."""
+    """Change of a signal from `half` [s] before some times to `half` after them."""
     return np.interp(at + half, clock, values) - np.interp(at - half, clock, values)
 
 
@@ -116,8 +116,8 @@ def _unexplained(Q: FloatArray, signal: FloatArray) -> float:
     power = float(signal @ signal)
     if power < 1e-9:
         return 1.0
-    seen = Q.T @ signal
-    return max(1.0 - float(seen @ seen) / power, 1e-6)
+    explained = Q.T @ signal
+    return max(1.0 - float(explained @ explained) / power, 1e-6)
 
 
 def _span(segment: IntArray, clock: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:

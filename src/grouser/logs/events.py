@@ -1,4 +1,4 @@
-"""Signals of a robot as events: what each message of a bag or a live topic says, with its stamp and its arrival.
+"""Signals of a robot as events: the content of each message of a bag or a live topic, its stamp and its arrival.
 
 The order is that of arrival, which need not be that of the stamps. Events are named after the methods of
 `grouser.Robot` that take them.
@@ -46,7 +46,7 @@ Taker = Callable[[float, float, Any], Event | None]
 
 
 class Roles(NamedTuple):
-    """Which topic is what, where a whole message is read."""
+    """Topics whose messages are read as a whole."""
 
     imu: str | None
     gps: str | None
@@ -87,7 +87,7 @@ class EventReader:
         self._by_header, self._is_imu = manifest.time.stamp == "header", roles.imu == roles.heading
         self._takers: dict[str, list[Taker]] = {}
         self.asked_by: dict[str, str] = {}
-        """What of the manifest asks for each topic."""
+        """The key of the manifest that names each topic."""
         of_joints = JointMessages(manifest, joints)
         for topic in of_joints.topics:
             self._add(topic, partial(_joints, of_joints, topic), "[rates]")
@@ -149,13 +149,7 @@ class EventReader:
             self._drop("no orientation: it is not measured, or no quaternion")
             return None
         R = from_quaternion(q) @ (self.mounts.imu.R_body_sensor.T if self._is_imu else np.eye(3))
-        return self._heading(t, arrived, float(to_rpy(R)[2]))
-
-    def _heading(self, t: float, arrived: float, angle: float) -> Event:
-        table = self.manifest.robot.heading
-        assert table is not None
-        yaw = 0.5 * np.pi - angle if table.kind == "heading" else angle
-        return Event("heading", t, arrived, (yaw - table.declination, table.noise))
+        return heading_event(self.manifest, t, arrived, float(to_rpy(R)[2]))
 
     def _add_label(self) -> None:
         table = self.manifest.robot.heading
@@ -165,8 +159,8 @@ class EventReader:
         reader, factor = FieldReader(f"labels.{table.label}", signal, self.manifest.file), heading_factor(self.manifest)
 
         def take(t: float, arrived: float, message: Any) -> Event | None:
-            value = reader.number(message)
-            return self._heading(t - signal.lag, arrived, factor * value) if np.isfinite(value) else None
+            angle = factor * reader.number(message)
+            return heading_event(self.manifest, t - signal.lag, arrived, angle) if math.isfinite(angle) else None
 
         self._add(signal.topic, take, "[robot.heading] label")
 
@@ -195,6 +189,14 @@ class EventReader:
             return poses.event(t, arrived, {key.removeprefix("pose."): value for key, value in values.items()})
 
         self._add(numbers.topic, take, "[pose] heading" if use == "gps" else "[pose]")
+
+
+def heading_event(manifest: Manifest, t: float, arrived: float, angle: float) -> Event:
+    """Of an angle [rad] that [robot.heading] names."""
+    table = manifest.robot.heading
+    assert table is not None
+    yaw = 0.5 * np.pi - angle if table.kind == "heading" else angle
+    return Event("heading", t, arrived, (yaw - table.declination, table.noise))
 
 
 def heading_label(manifest: Manifest) -> Signal:

@@ -11,7 +11,7 @@ import numpy as np
 from grouser.checks import FloatArray, listed, nearest
 from grouser.errors import LogError
 from grouser.logs.log import Sensor
-from grouser.rotation import from_quaternion, from_rpy, skew, to_quaternion
+from grouser.rotation import from_quaternion, from_rpy, skew, to_quaternion, to_rpy
 
 DEEPEST = 1000
 """Links of the longest chain; a longer one is a loop."""
@@ -57,14 +57,14 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Mount:
-    """Where a sensor sits on the body."""
+    """Position and orientation of a sensor on the body."""
 
     R_body_sensor: FloatArray
     """Its axes in the body frame, (3, 3)."""
     p_body_sensor: FloatArray
     """Its origin in the body frame, (3,) [m]."""
     said: str
-    """How it was found, for people."""
+    """Its source, for people."""
 
 
 class Frames:
@@ -201,3 +201,15 @@ def sensed_pose(
     position, R = body_pose(attitude_of(found), p, R_mounted, lever, relative=relative)
     sigma = [sensor.attitude_noise, sensor.attitude_noise, sensor.yaw_noise, *[sensor.position_noise] * 3]
     return position, to_quaternion(R), np.diag(np.square(sigma))
+
+
+def degrees(R: FloatArray) -> str:
+    """A rotation for people."""
+    roll, pitch, yaw = np.degrees(to_rpy(R)) + 0.0
+    return f"roll {roll:.1f}°, pitch {pitch:.1f}°, yaw {yaw:.1f}°"
+
+
+def rotation_lines(R: FloatArray) -> str:
+    """The lines of a manifest that say how the IMU is turned."""
+    roll, pitch, yaw = (round(float(one), 4) + 0.0 for one in to_rpy(R))
+    return f"imu_rpy = [{roll:g}, {pitch:g}, {yaw:g}] in [robot]"

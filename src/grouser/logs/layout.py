@@ -1,4 +1,4 @@
-"""How a CSV file is laid out: delimiter, heading, line of units, decimal commas, remarks; by its first lines."""
+"""The layout of a CSV file: delimiter, heading, line of units, decimal commas, remarks; by its first lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOOKED = 1 << 16
 ROWS = 300
 """Rows whose numbers are kept."""
 MARKS = ("#", "%", "//")
-"""How remarks begin."""
+"""Beginnings of remarks."""
 OTHER_UNITS = ("pix", "px", "pixel", "v", "w", "%", "1", "-", "bool", "enum", "count")
 """Units that no signal has, but that a line of units may hold."""
 

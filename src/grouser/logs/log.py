@@ -34,7 +34,7 @@ JOINTS = {
     "currents": ("current", "A"),
     "efforts": ("effort", "N m or N"),
 }
-"""How the columns of a log's joints begin, and their units: a log does not say which of its joints slide."""
+"""Prefixes of the columns of a log's joints in a table, and their units: a log does not say which joints slide."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -99,9 +99,9 @@ class Sensor:
     attitude_noise: float = 0.005
     """One sigma of one measured roll or pitch [rad]."""
     time_noise: float = 0.0
-    """One sigma of one time stamp [s]: how much the lag differs from pose to pose."""
+    """One sigma of one time stamp [s]: the spread of the lag between poses."""
     lag_spread: float = 0.0
-    """How much the lag differs from one log of this robot to another, one sigma [s]."""
+    """Spread of the lag between logs of this robot, one sigma [s]."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -289,7 +289,7 @@ class Log:
 
 
 def joint_index(vehicle: Vehicle, joint: str, where: str) -> int:
-    """Where a joint stands among those of a vehicle; LogError if it has no such joint."""
+    """Index of a joint among those of a vehicle; LogError if it has no such joint."""
     if joint not in vehicle.joints:
         known = ", ".join(vehicle.joints)
         raise LogError(f"{where}: vehicle '{vehicle.name}' has no joint {joint!r:.60}; joints are {known}")

@@ -1,4 +1,4 @@
-"""Where the sensors of a robot sit: by its manifest, else by the tf topics of a bag, else at the body's origin."""
+"""Mounting of a robot's sensors: by its manifest, else by the tf topics of a bag, else at the body's origin."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Mounts:
     visual: Mount
 
     def lines(self, manifest: Manifest) -> list[str]:
-        """How each was found, for people; of sensors that the manifest names."""
+        """Mounting and source of each sensor that the manifest names, for people."""
         robot = manifest.robot
         named = {
             "IMU": self.imu if manifest.gyro or manifest.acceleration else None,
@@ -41,13 +41,13 @@ class Mounts:
         return [f"{name}: {_numbers(mount.p_body_sensor)} m, {mount.said}" for name, mount in named.items() if mount]
 
 
-def mounts_of(manifest: Manifest, frames: Frames | None = None, seen: Mapping[str, str] | None = None) -> Mounts:
+def mounts_of(manifest: Manifest, frames: Frames | None = None, named: Mapping[str, str] | None = None) -> Mounts:
     """By the manifest, and by tf where it leaves them out.
 
-    frames: of tf; None: there is none. seen: frame_id (child_frame_id of an odometry) of the messages of "imu", "gps"
+    frames: of tf; None: there is none. named: frame_id (child_frame_id of an odometry) of the messages of "imu", "gps"
     and "visual".
     """
-    robot, names = manifest.robot, seen or {}
+    robot, names = manifest.robot, named or {}
     imu = _mount("IMU", robot.R_body_imu, robot.imu_position, frames, names.get("imu"), manifest, "imu_rpy")
     turned = bool((imu.R_body_sensor != np.eye(3)).any())
     if turned and robot.R_body_imu is None and not (_in_order(manifest.gyro) and _in_order(manifest.acceleration)):
@@ -134,21 +134,23 @@ def read_frames(path: Path, there: Mapping[str, str], near: str, *, moving: bool
 
 
 def bag_mounts(path: Path, manifest: Manifest, *, strict: bool = True) -> Mounts:
-    """Where the sensors sit, by the manifest and by the tf topics of a bag.
+    """Mounting of the sensors by the manifest and by the tf topics of a bag.
 
     strict: a frame that tf does not join to the body is a `LogError`; otherwise its sensor counts as not placed.
     """
     there, roles, near = bags.topics(path), roles_of(manifest), bags.rows_topic(manifest)
-    named = {"imu": roles.imu, "gps": roles.gps, "visual": roles.visual}
-    seen = {
-        role: frame_of(path, topic, child=role == "visual") for role, topic in named.items() if topic and topic in there
+    topics = {"imu": roles.imu or "", "gps": roles.gps or "", "visual": roles.visual or ""}
+    named = {
+        role: frame_of(path, topic, child=role == "visual")
+        for role, topic in topics.items()
+        if topic and topic in there
     }
     frames = read_frames(path, there, near, moving=False)
-    if any(name and name.lstrip("/") not in frames.links for name in seen.values()):
+    if any(name and name.lstrip("/") not in frames.links for name in named.values()):
         frames = read_frames(path, there, near, moving=True)
     if not strict:
-        seen = {role: name for role, name in seen.items() if _joined(frames, name, manifest.robot.topics.base_frame)}
-    return mounts_of(manifest, frames, seen)
+        named = {role: name for role, name in named.items() if _joined(frames, name, manifest.robot.topics.base_frame)}
+    return mounts_of(manifest, frames, named)
 
 
 def _joined(frames: Frames, frame: str, base: str) -> bool:

@@ -1,4 +1,4 @@
-"""Whether the signals of a log agree with each other, or the manifest says a wrong unit, sign or column of some."""
+"""Contradictions between the signals of a log, by a wrong unit, sign or column in its manifest."""
 
 from __future__ import annotations
 
@@ -36,11 +36,6 @@ def check_joints(manifest: Manifest, vehicle: Vehicle) -> None:
             joint_index(vehicle, joint, f"{manifest.file}, table [{table}]")
 
 
-def check_units(log: Log, manifest: Manifest, vehicle: Vehicle | None) -> None:
-    """Refuses a log from which nothing sensible can be learned, with the first of its errors."""
-    refuse(log, manifest, find_problems(log, manifest, vehicle))
-
-
 def refuse(log: Log, manifest: Manifest, problems: list[Problem]) -> None:
     """Raises the first error, if there is one."""
     if found := errors(problems):
@@ -71,7 +66,7 @@ def _rate_problems(log: Log, manifest: Manifest, vehicle: Vehicle) -> list[Probl
     drive = travelled(log, vehicle)
     if not drive.rim:
         return []
-    still = [wheel for wheel in drive.rim if drive.rim[wheel] == 0.0 and drive.seen[wheel] > LEAST]
+    still = [wheel for wheel in drive.rim if drive.rim[wheel] == 0.0 and drive.by_poses[wheel] > LEAST]
     if still:
         message = f"{manifest.rates[still[0]].source}: the rate of wheel {still[0]} is zero throughout, though the"
         remedy = "leave it out of table [rates] if it was not measured"
@@ -80,10 +75,10 @@ def _rate_problems(log: Log, manifest: Manifest, vehicle: Vehicle) -> list[Probl
         # The wheels agree with each other, so all rates are wrong, or the pose is.
         wheels, way, moved = list(drive.rim), drive.ahead, drive.moved
     else:
-        off = {wheel: max(drive.rim[wheel], 1e-9) / max(drive.seen[wheel], 1e-9) for wheel in drive.rim}
+        off = {wheel: max(drive.rim[wheel], 1e-9) / max(drive.by_poses[wheel], 1e-9) for wheel in drive.rim}
         worst = max(off, key=lambda wheel: abs(math.log(off[wheel])))
         wheels = [wheel for wheel in off if FACTOR > off[wheel] / off[worst] > 1.0 / FACTOR]
-        way, moved = drive.rim[worst], drive.seen[worst]
+        way, moved = drive.rim[worst], drive.by_poses[worst]
     ratio = max(way, 1e-9) / max(moved, 1e-9)
     if max(way, moved) < LEAST or 1.0 / FACTOR <= ratio <= FACTOR:
         return []
@@ -100,7 +95,7 @@ class Travel(NamedTuple):
 
     rim: dict[str, float]
     """Each wheel's rim, by its rate."""
-    seen: dict[str, float]
+    by_poses: dict[str, float]
     """Each wheel's centre, by the poses."""
     ahead: float
     """The mean of the wheels' rims, forward less backward."""
@@ -111,7 +106,7 @@ class Travel(NamedTuple):
 def travelled(log: Log, vehicle: Vehicle) -> Travel:
     """Distances by the wheels and by the poses."""
     found, held = chords(log, CHORD), vehicle.held_directions
-    rim, seen, ahead = {}, {}, []
+    rim, by_poses, ahead = {}, {}, []
     for i, wheel in enumerate(vehicle.wheels):
         if wheel not in log.rates:
             continue
@@ -120,9 +115,9 @@ def travelled(log: Log, vehicle: Vehicle) -> Travel:
         ahead.append(found.change(speed))
         moved = np.stack(found.of_point(*vehicle.wheel_positions[i, :2]))
         along = np.abs(held[i] @ moved) if vehicle.arrays.rollers[i] else np.linalg.norm(moved, axis=0)
-        seen[wheel] = _total(along)
+        by_poses[wheel] = _total(along)
     mean = _total(np.abs(np.mean(ahead, axis=0))) if ahead else 0.0
-    return Travel(rim=rim, seen=seen, ahead=mean, moved=_total(np.hypot(found.forward, found.left)))
+    return Travel(rim=rim, by_poses=by_poses, ahead=mean, moved=_total(np.hypot(found.forward, found.left)))
 
 
 def _total(lengths: FloatArray) -> float:

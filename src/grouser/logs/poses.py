@@ -118,7 +118,8 @@ def _integrate(raw: Raw) -> IntArray:
 def placed(fresh: Fresh, rows: Rows) -> Poses:
     """The poses in the segments of the rows around them; a pose between two segments belongs to none."""
     poses = fresh.poses
-    if not len(rows.row):
+    kept, last = np.arange(len(poses)), len(rows.row) - 1
+    if last < 0:
         return poses.some(slice(0, 0))
 
     def drop(bad: BoolArray, reason: str) -> None:
@@ -126,7 +127,6 @@ def placed(fresh: Fresh, rows: Rows) -> Poses:
         fresh.tally.add(reason, _lines(rows.raw.line, fresh.row[kept[bad]]))
         kept = kept[~bad]
 
-    kept, last = np.arange(len(poses)), len(rows.row) - 1
     before = np.searchsorted(rows.row, fresh.row, side="right") - 1
     after = np.searchsorted(rows.row, fresh.row, side="left")
     segment = rows.segment[np.maximum(before, 0)]
@@ -238,5 +238,5 @@ def _catching_up(time: FloatArray, window: FloatArray) -> BoolArray:
 
 
 def _lines(line: IntArray, row: IntArray) -> IntArray:
-    """Where rows stand, of which some come before the first or after the last; 0 in a file without rows."""
+    """Lines of rows, of which some come before the first or after the last; 0 in a file without rows."""
     return line[np.clip(row, 0, len(line) - 1)] if len(line) else np.zeros_like(row)

@@ -22,7 +22,7 @@ class Rejection:
     count: int
     """Their number."""
     first: tuple[str, ...]
-    """Where the first few stand: "drive.csv line 17"."""
+    """Places of the first few: "drive.csv line 17"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,12 +39,12 @@ class Gap:
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """What is wrong with a log or its manifest: a unit, a sign, a sensor that stopped."""
+    """A fault of a log or its manifest: a unit, a sign, a sensor that stopped."""
 
     key: str
     """Of the manifest: "rates.FL", "sensor.lag"."""
     severity: Literal["error", "warning"]
-    """An error refuses the log, for nothing sensible can be learned from it; after a warning the rest is used."""
+    """After an error the log is refused, for nothing can be learned from it; after a warning the rest is used."""
     message: str
     """The contradiction and its place."""
     remedy: str

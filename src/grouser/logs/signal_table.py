@@ -1,4 +1,4 @@
-"""Where a signal of a log comes from, and the units that it may have; kinds of fields of a manifest."""
+"""Source and unit of a signal of a log; kinds of fields of a manifest."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Table(BaseModel):
 
 
 class Signal(Table):
-    """Where a signal comes from and what its numbers mean: value = sign · scale · number · unit."""
+    """Source of a signal, and the meaning of its numbers: value = sign · scale · number · unit."""
 
     column: str | int | None = None
     """Column of a CSV by name, or by index from 0."""
@@ -69,7 +69,7 @@ class Signal(Table):
     wraps: Positive | None = None
     """A position wraps to zero after so many counts, or so much of its unit: 65536 of a counter of 16 bits."""
     kind: Literal["rate", "increment", "position"] | None = None
-    """What a rate is made from: itself, a count since the last sample, or a position that is differenced."""
+    """Source of a rate: itself, a count since the last sample, or a position that is differenced."""
 
     @model_validator(mode="after")
     def _one_source(self) -> Signal:
@@ -95,7 +95,7 @@ class Signal(Table):
         return UNITS.get(key, UNITS.get(table, {"1": 1.0}))
 
     def factor(self, key: str, word: str | None = None) -> float:
-        """What a number of the signal is multiplied by: sign · scale · unit in SI, or turns of an encoder, by gear.
+        """Factor from a number to SI: sign · scale · unit in SI, or turns of an encoder, by gear.
 
         word: the unit that a heading says, where the manifest does not.
         """

@@ -13,7 +13,7 @@ from grouser.logs.raw import TIME as TIMES
 from grouser.logs.units import is_counts, unit_in, unit_word
 from grouser.vehicles.vehicle import Vehicle
 
-__all__ = ["HEADING", "SENSOR", "head", "layout", "skeleton"]
+__all__ = ["SENSOR", "head", "layout", "matched", "no_yaw", "skeleton"]
 
 SCHEMA = "grouser/log@1"
 
@@ -62,12 +62,13 @@ PAIR = re.compile(r"([fbmr])([lr])", re.IGNORECASE)
 
 def head(vehicle: str = "") -> list[str]:
     """The first lines of a manifest."""
-    named = (
-        f"vehicle = {toml_value(vehicle)}"
-        if vehicle
-        else 'vehicle = "FILL IN"  # a name from `grouser vehicles`, or a file'
-    )
-    return [f'schema = "{SCHEMA}"', named, ""]
+    named = toml_value(vehicle) if vehicle else '"FILL IN"  # a name from `grouser vehicles`, or a file'
+    return [f'schema = "{SCHEMA}"', f"vehicle = {named}", ""]
+
+
+def no_yaw(source: str) -> list[str]:
+    """The lines of [pose] of a GPS antenna, which measures no heading."""
+    return [HEADING, f'yaw_from = "motion"  # or heading = {{ {source}, unit = "deg" }}']
 
 
 def skeleton(found: Layout, vehicle: Vehicle | None = None, name: str = "") -> str:
@@ -118,7 +119,7 @@ def _gps(names: list[str]) -> list[str]:
         return []
     found = [f"{key} = {toml_value(name)}" for key, name in there.items() if name and key != "heading"]
     if not there["heading"]:
-        return ["[pose]", *found, HEADING, 'yaw_from = "motion"  # or heading = { column = "…", unit = "deg" }']
+        return ["[pose]", *found, *no_yaw('column = "…"')]
     heading = toml_value(there["heading"])
     return ["[pose]", *found, HEADING, f'heading = {{ column = {heading}, unit = "deg" }}']
 
@@ -179,12 +180,9 @@ def matched(wheels: Sequence[str], names: Sequence[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for wheel in wheels:
         place, side = signature(wheel)
-        if side is None:
-            return {}
-        exact = [name for name, (p, s) in known.items() if (p, s) == (place, side)]
-        of_side = [name for name, (p, s) in known.items() if p is None and s == side]
-        fits = exact or of_side
-        if len(fits) != 1:
+        exact = [name for name in names if known[name] == (place, side)]
+        fits = exact or [name for name in names if known[name] == (None, side)]
+        if side is None or len(fits) != 1:
             return {}
         found[wheel] = fits[0]
     return found

@@ -12,7 +12,7 @@ import numpy as np
 from grouser.checks import FloatArray
 from grouser.logs import bags
 from grouser.logs.clocks import ClockWatch, TopicClock
-from grouser.logs.events import Event, EventReader, PoseEvents, heading_factor, roles_of
+from grouser.logs.events import Event, EventReader, PoseEvents, heading_event, heading_factor, roles_of
 from grouser.logs.fixes import Datum
 from grouser.logs.log import Log
 from grouser.logs.manifest import Manifest
@@ -106,7 +106,6 @@ def csv_events(log: Log, manifest: Manifest, joints: Sequence[str]) -> Iterator[
     table = manifest.robot.heading
     if table is not None and table.label is not None:
         heading = heading_factor(manifest) * log.label[table.label]
-        heading = (0.5 * np.pi - heading if table.kind == "heading" else heading) - table.declination
     poses = iter(_pose_events(log, manifest))
     waiting = next(poses, None)
     for k, t in enumerate(time.tolist()):
@@ -118,8 +117,8 @@ def csv_events(log: Log, manifest: Manifest, joints: Sequence[str]) -> Iterator[
         yield Event("joints", t, t, tuple(one[k] for one in given))
         if log.body_command is not None and np.isfinite(log.body_command[k]).all():
             yield Event("command", t, t, tuple(log.body_command[k].tolist()))
-        if heading is not None and table is not None and np.isfinite(heading[k]):
-            yield Event("heading", t, t, (float(heading[k]), table.noise))
+        if heading is not None and np.isfinite(heading[k]):
+            yield heading_event(manifest, t, t, float(heading[k]))
     while waiting is not None:
         yield waiting
         waiting = next(poses, None)

@@ -19,11 +19,11 @@ FROZEN = "frozen: the same numbers again while the wheels turn"
 TURNED = 2.0
 """Mean turning of the wheels [rad, m] in which a pose must change."""
 SHORTEST = 1.0
-"""Time [s] in which it must."""
+"""Time in which it must [s]."""
 FAR = 30.0
-"""Way of a wheel whose rate is zero meanwhile, in wheel radii, that shows its encoder to be dead."""
+"""Travel of a wheel at zero rate, in wheel radii, that shows its encoder to be dead."""
 LONG = 5.0
-"""Time [s] it does so."""
+"""Duration of the zero rate [s]."""
 OFTEN = 0.05
 """Share of rows or poses left out for one reason that is worth a warning."""
 
@@ -59,8 +59,8 @@ def without_dead_encoders(log: Log, manifest: Manifest, vehicle: Vehicle) -> Log
     for wheel, runs in still.items():
         if wheel not in wheels.rim:
             continue
-        seen, rim = wheels.seen[wheel], wheels.rim[wheel]
-        off, size = np.abs(seen - rim), np.maximum(np.abs(seen), np.abs(rim))
+        by_poses, rim = wheels.by_poses[wheel], wheels.rim[wheel]
+        off, size = np.abs(by_poses - rim), np.maximum(np.abs(by_poses), np.abs(rim))
         moves = size > max(7.0 * log.sensor.position_noise, 0.2 * float(np.percentile(size, 90.0)))
         far = FAR * vehicle.arrays.radius[vehicle.wheels.index(wheel)]
         for first, last in runs.tolist():

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import datetime
 import re
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from csv import Error as CsvError
 from csv import reader
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,8 +32,6 @@ LONG = 1 << 24
 """Bytes after which the rest is read by a compiled kernel: loading that takes as long as reading this much without."""
 LONGEST_LINE = 1 << 20
 """Bytes."""
-FIRST = 1 << 14
-"""Rows there is room for at the start."""
 MOST_ROWS = 20_000_000
 MOST_COLUMNS = 10_000
 MISSING = {b"", b"null", b"none", b"na", b"n/a", b"nan", b"-nan", b"-"}
@@ -71,7 +70,8 @@ def read_table(
     places = {column: _index(column, names, path.name, bool(csv.header), asked.get(column, "")) for column in wanted}
     first = {at: column for column, at in reversed(places.items())}  # one may be asked for by name and by index
     rows_of = RowReader({column: at for at, column in first.items()}, names, csv.delimiter, tally, dated)
-    found, rows, done = Growing(len(first)), 0, 0
+    found = [array("q"), *(array("d") for _ in first)]  # lines and columns, which grow in place
+    rows = done = 0
     for start, text, whole in blocks:
         if not whole:
             # It may end inside a number, so even a full row of it cannot be trusted.
@@ -82,39 +82,17 @@ def read_table(
         rows += n
         if rows > MOST_ROWS:
             raise LogError(f"{path.name}: has more than {MOST_ROWS} rows; split it into several files")
-        found.append(place, *values)
+        for column, part in zip(found, (place, *values), strict=True):
+            column.frombytes(part.tobytes())
         done += len(text)
         if progress is not None:
             progress(done)
     if rows == 0:
         raise LogError(f"{path.name}: is empty{' except for its heading' if csv.header else ''}")
-    line, *columns = found.filled()
-    read = dict(zip(first, columns, strict=True))
+    read = dict(zip(first, map(np.frombuffer, found[1:]), strict=True))
     said = {column: units[at] for column, at in places.items() if at < len(units)}
+    line = np.frombuffer(found[0], np.int64)
     return Table({column: read[at] for column, at in places.items()}, line, rows, said)
-
-
-class Growing:
-    """The lines that rows stand in, and columns. Room that is not yet used costs no memory on Linux."""
-
-    def __init__(self, columns: int) -> None:
-        self._arrays: list[Any] = [np.empty(FIRST, dtype=np.int64), *(np.empty(FIRST) for _ in range(columns))]
-        self._n = 0
-
-    def append(self, *parts: Any) -> None:
-        """More rows: their lines, then their numbers in each column, shape (rows,) each."""
-        n, end = self._n, self._n + len(parts[0])
-        for k, part in enumerate(parts):  # one after another: only one is ever held twice
-            if end > len(self._arrays[k]):
-                moved = np.empty(max(end, 3 * len(self._arrays[k]) // 2), dtype=self._arrays[k].dtype)
-                moved[:n] = self._arrays[k][:n]
-                self._arrays[k] = moved
-            self._arrays[k][n:end] = part
-        self._n = end
-
-    def filled(self) -> list[Any]:
-        """Lines and columns as far as they are filled, shape (n,) each."""
-        return [array[: self._n] for array in self._arrays]
 
 
 Read = tuple[FloatArray, IntArray, int]
@@ -292,7 +270,7 @@ def _width(file: str, line: bytes, delimiter: str) -> int:
 
 
 def _index(column: Column, names: Sequence[str], file: str, header: bool, asked_by: str) -> int:
-    """Where a column stands."""
+    """Index of a column."""
     name = f"{column!r:.60}{f' ({asked_by})' if asked_by else ''}"
     if isinstance(column, int):
         if column >= len(names):

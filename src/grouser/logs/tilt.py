@@ -1,4 +1,4 @@
-"""Whether roll and pitch are in radians and have the signs of the body: by gravity, turn rates, climbs and slip.
+"""Checks of unit and sign of roll and pitch against gravity, turn rates, climbs and slip.
 
 x forward, y left, z up: pitch is positive with the nose down, roll with the left side up.
 """
@@ -77,7 +77,7 @@ def _sign_problems(key: str, said: str, slopes: list[Slope]) -> list[Problem]:
             for one in others
         ]
     name = key.split(".")[1]
-    alone = len(against) == 1 and bool(others)  # then it is word against word
+    alone = len(against) == 1 and bool(others)  # then either may be wrong
     sure = not alone and any(one.by != SLIP for one in against)
     message = f"{said} has {'' if sure else 'likely '}the other sign than {' and '.join(one.by for one in against)}"
     remedy = f"set sign = -1 for {name} of [attitude]: {POSITIVE[name]}"
@@ -93,9 +93,9 @@ def _slopes(found: Chords, wheels: Rolled | None, axis: int, *, by_gravity: bool
     """Roll (axis 0) or pitch (1) over the same by other signals; signals that do not decide are left out."""
     log, result = found.log, []
     assert log.attitude is not None
-    angle, own, letter, felt = log.attitude[:, axis], ("roll", "pitch")[axis], "xy"[axis], 1 - axis
-    if by_gravity and log.acceleration is not None and measured(log.acceleration[:, felt]):
-        slow, key = windows_of(log, LONG), f"acceleration.{'xy'[felt]}"
+    angle, own, letter, side = log.attitude[:, axis], ("roll", "pitch")[axis], "xy"[axis], 1 - axis
+    if by_gravity and log.acceleration is not None and measured(log.acceleration[:, side]):
+        slow, key = windows_of(log, LONG), f"acceleration.{'xy'[side]}"
         gravity = -slow.mean(log.acceleration[:, 0]) if axis == 1 else _without_turning(slow)
         value = _correlated(slow.mean(angle), gravity / GRAVITY)
         result.append(Slope(f"the accelerometer's gravity ({key})", key, value))
@@ -180,15 +180,15 @@ def _gravity_problems(log: Log) -> list[Problem]:
     """An accelerometer whose gravity is not 9.8 m/s² upward."""
     if log.acceleration is None or not all(measured(log.acceleration[:, k]) for k in range(3)):
         return []
-    felt = np.nanmedian(log.acceleration, axis=0)
-    size = float(np.linalg.norm(felt))
+    gravity = np.nanmedian(log.acceleration, axis=0)
+    size = float(np.linalg.norm(gravity))
     if 0.6 < size < 1.6:
         said, remedy = f"gravity is {size:.2f} where it should be 9.8 m/s²; it is likely in g", 'set unit = "g"'
     elif not 0.6 < size / GRAVITY < 1.6:
         said = f"gravity is {size:.3g} m/s² where it should be 9.8"
         remedy = "set unit or scale; an accelerometer without gravity should be left out"
-    elif felt[2] < 0.5 * size:
-        x, y, z = felt
+    elif gravity[2] < 0.5 * size:
+        x, y, z = gravity
         said = f"gravity is measured along ({x:.1f}, {y:.1f}, {z:.1f}) m/s², and should be along +z at rest"
         remedy = "give body axes, x forward, y left, z up (sign = -1 turns one round)"
     else:

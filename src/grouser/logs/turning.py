@@ -1,4 +1,4 @@
-"""Whether poses, wheels and gyro turn the same way and by as much: signs, sides, units of angles."""
+"""Checks of signs, sides and units of angles: turns by poses, wheels and gyro must agree."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ SMALL = 0.03
 CERTAIN = 8.0
 """Sigmas above which a slope is believed: residuals of neighbouring windows are correlated."""
 SAME, WRONG = 0.7, 0.5
-"""How much the course agrees with the heading (1: always) where the heading is right at least, and wrong at most."""
+"""Agreement of course and heading (1: always): at least this where the heading is right, at most this where wrong."""
 ASKEW = math.radians(35.0)
 """Mean angle from heading to course that is no sideslip."""
 
 
 class Agreement(NamedTuple):
-    """How alike two signals are."""
+    """Correlation and ratio of two signals."""
 
     correlation: float
     slope: float
@@ -54,7 +54,7 @@ NOTHING = Agreement(0.0, 0.0, 1.0)
 
 
 class Course(NamedTuple):
-    """How the direction of travel follows from the heading, 1: always, 0: never; and the mean angle between."""
+    """Agreement of the direction of travel with the heading, 1: always, 0: never; and the mean angle between."""
 
     as_is: float
     askew: float
@@ -204,7 +204,7 @@ def _wheel_problems(
         remedy = "the frame of the poses is likely left-handed (x north, y east): exchange x and y and use heading"
         return [error("pose.y", message, f"{remedy} instead of yaw, or set sign = -1 for y and yaw")]
     # A wheel on the left goes less far forward in left turns.
-    left = [wheel for wheel, seen in wheels.seen.items() if (seen - found.forward) @ found.turn < 0.0]
+    left = [wheel for wheel, moved in wheels.by_poses.items() if (moved - found.forward) @ found.turn < 0.0]
     right = [wheel for wheel in wheels.rim if wheel not in left]
     if not left or not right:
         message = "the robot turns right where its steering angles and wheels say left"
@@ -219,7 +219,7 @@ def _wheel_problems(
 
 def backward_problems(wheels: Rolled) -> list[Problem]:
     """Wheels that count backward, unlike the others; whatever their unit."""
-    signs = {wheel: _agreement(wheels.seen[wheel], wheels.rim[wheel]).sign for wheel in wheels.rim}
+    signs = {wheel: _agreement(wheels.by_poses[wheel], wheels.rim[wheel]).sign for wheel in wheels.rim}
     wrong = [wheel for wheel, sign in signs.items() if sign < 0]
     if not wrong or not any(sign > 0 for sign in signs.values()):
         return []

@@ -61,7 +61,7 @@ def is_counts(text: str) -> bool:
 
 
 class Units:
-    """The texts of a line of units, and which of them were used."""
+    """The texts of a line of units, and those that were used."""
 
     def __init__(self, texts: Mapping[str | int, str], manifest: Manifest, file: str) -> None:
         self._texts, self._manifest, self._file = texts, manifest, file
@@ -94,7 +94,7 @@ class Units:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What was converted, a sentence; none without a line of units."""
+        """The conversions, one sentence; none without a line of units."""
         other = {column: word for column, word in self._used.items() if word not in ("s", "m", "rad", "rad/s", "A")}
         if not other:
             return ()

@@ -71,7 +71,7 @@ class Rolled(NamedTuple):
     """[rad]"""
     rim: dict[str, FloatArray]
     """Wheel → travel of its rim [m]; with rollers its part along the direction that they hold."""
-    seen: dict[str, FloatArray]
+    by_poses: dict[str, FloatArray]
     """Wheel → travel of its centre in its rolling direction, or the one that its rollers hold, by the poses [m]."""
 
 
@@ -128,7 +128,7 @@ def rolled(vehicle: Vehicle, found: Chords) -> Rolled | None:
     """
     rates = found.log.rates
     turned = {id(rate): found.change(rate) for rate in distinct(rates.values())}
-    rim, seen = {}, {}
+    rim, by_poses = {}, {}
     normal, right = np.zeros((len(found.start), 3, 3)), np.zeros((len(found.start), 3))
     for i, (wheel, direction) in enumerate(_directions(vehicle, found).items()):
         if direction is None or wheel in vehicle.sliding:
@@ -143,7 +143,7 @@ def rolled(vehicle: Vehicle, found: Chords) -> Rolled | None:
             continue
         rim[wheel] = turned[id(rates[wheel])] * vehicle.arrays.radius[i] * along
         ahead, aside = found.of_point(x, y)
-        seen[wheel] = c * ahead + s * aside
+        by_poses[wheel] = c * ahead + s * aside
         row = np.stack([c, s, x * s - y * c], axis=1)
         normal += row[:, :, None] * row[:, None, :]
         right += row * rim[wheel][:, None]
@@ -152,7 +152,7 @@ def rolled(vehicle: Vehicle, found: Chords) -> Rolled | None:
     if np.median(np.linalg.eigvalsh(normal)[:, 0]) < 1e-5 * float(vehicle.arrays.radius.mean()) ** 2:
         return None
     twist = np.asarray(np.linalg.solve(normal + 1e-12 * np.eye(3), right[:, :, None])[:, :, 0], np.float64)
-    return Rolled(twist[:, 0], twist[:, 2], rim, seen)
+    return Rolled(twist[:, 0], twist[:, 2], rim, by_poses)
 
 
 def _directions(vehicle: Vehicle, found: Chords) -> dict[str, FloatArray | None]:
