@@ -46,23 +46,23 @@ def topics(path: Path) -> dict[str, str]:
 
 
 def contents(path: Path) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The topics of a bag and the type of their messages, and what is to be said of the file."""
+    """The topics of a bag and the type of their messages, and remarks on the file."""
     with open_bag(path) as bag:
         return {topic: kind for topic, (kind, _) in bag.topics.items()}, bag.remarks
 
 
 def messages(
-    path: Path, topics: Collection[str], progress: Callable[[int], None] | None = None, said: list[str] | None = None
+    path: Path, topics: Collection[str], progress: Callable[[int], None] | None = None, remarks: list[str] | None = None
 ) -> Iterator[Message]:
     """The messages of some topics in the order they were recorded, one at a time; a damaged file is a `LogError`.
 
     `topics` may be a mapping to what asks for each, for messages. `progress` gets about the bytes read so far,
-    and `said` what is to be said of the file.
+    and `remarks` those on the file.
     """
     with open_bag(path) as bag:
         there = bag.topics
-        if said is not None:
-            said += bag.remarks
+        if remarks is not None:
+            remarks += bag.remarks
         for topic in topics:
             if topic not in there:
                 hint, known = nearest(topic, list(there)), listed(sorted(there), most=40)
