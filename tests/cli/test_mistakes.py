@@ -221,7 +221,7 @@ def test_a_mistake_is_one_sentence_that_says_what_would_be_right(
     spoken(line, folder, monkeypatch, 2)
     printed = capsys.readouterr()
     # The planted log drives without noise, so that its poses look like wheel odometry.
-    beside = ("compiling", "calibrating", "the poses are what the wheels say")
+    beside = ("compiling", "calibrating", "the poses equal the wheel odometry")
     said = [one for one in printed.err.splitlines() if not any(words in one for words in beside)]
     assert printed.out == ""
     assert len(said) == 1, said

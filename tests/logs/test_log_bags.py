@@ -170,13 +170,14 @@ def test_single_files_of_ros_2_and_time_of_recording(tmp_path: Path) -> None:
 
 def test_other_topics_are_not_made_up_where_they_have_a_gap() -> None:
     # Attitude comes with the poses, which pause for two seconds.
-    from grouser.logs.bags import _at
+    from grouser.logs.bags import Series, _at
     from grouser.logs.manifest import load_manifest
 
     manifest = load_manifest(MANIFEST)
     other = np.concatenate([np.arange(0, 50), np.arange(70, 100)]) / 10
     time = np.arange(0, 180) / 20
-    values = _at(time, other, 2.0 * other, "attitude.roll", manifest.rates["FL"], manifest)
+    topic = Series(other, np.arange(80), {"attitude.roll": 2.0 * other}, False)
+    values = _at(time, topic, "attitude.roll", manifest.rates["FL"], manifest)
     inside = (time > 4.92) & (time < 6.98)
     assert np.isnan(values[inside]).all()
     np.testing.assert_allclose(values[~inside], 2.0 * time[~inside], atol=1e-9)

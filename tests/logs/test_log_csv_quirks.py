@@ -14,7 +14,7 @@ from log_drives import drive, manifest
 import grouser as gr
 from grouser.errors import LogError
 from grouser.logs.skeleton import layout, skeleton
-from grouser.logs.unit_words import unit_in, unit_word
+from grouser.logs.units import unit_in, unit_word
 
 NAMES = ("t", "wl", "wr", "roll", "pitch", "x", "y", "yaw")
 

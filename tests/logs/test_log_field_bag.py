@@ -150,7 +150,7 @@ def test_wheel_odometry_as_the_reference_is_suspected_aloud(
     log = gr.read_log(by_gps[0], manifest={"vehicle": "warthog", "rates": RATES, "pose": pose})
     (said,) = [one for one in log.report.problems if one.key == "pose"]
     assert said.severity == "warning"
-    assert "the poses are what the wheels say to rounding, so they are wheel odometry" in said.message
+    assert "the poses equal the wheel odometry to rounding, so they are wheel odometry" in said.message
     assert "tf from map to the vehicle" in said.remedy
 
 

@@ -14,7 +14,7 @@ from log_hills import bare, hills
 
 import grouser as gr
 from grouser.errors import LogError
-from grouser.logs.geodesy import ecef, enu
+from grouser.logs.fixes import ecef, enu
 from grouser.logs.manifest import load_manifest
 from grouser.logs.skeleton import layout, skeleton
 

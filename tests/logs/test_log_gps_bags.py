@@ -97,9 +97,9 @@ def test_position_of_two_topics_is_refused(tmp_path: Path) -> None:
 
 
 def test_heading_between_two_messages_is_interpolated_past_north() -> None:
-    from grouser.logs.bags import _smooth
+    from grouser.logs.bags import _continuous
 
     heading = np.radians([350.0, 358.0, np.nan, 6.0, 14.0])
     np.testing.assert_allclose(
-        np.degrees(_smooth("pose.heading", {"pose.heading": heading})), [350, 358, np.nan, 366, 374]
+        np.degrees(_continuous("pose.heading", {"pose.heading": heading})), [350, 358, np.nan, 366, 374]
     )

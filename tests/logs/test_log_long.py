@@ -14,6 +14,7 @@ import grouser as gr
 from grouser._kernels.logs.csv_rows import parse_rows
 from grouser.errors import LogError
 from grouser.logs import table
+from grouser.logs.manifest import Csv
 from grouser.logs.report import Tally
 from grouser.motion import predict
 from grouser.motion.intervals import cut_log
@@ -79,8 +80,8 @@ def test_messy_rows_are_read_and_counted_alike(delimiter: str, tmp_path: Path, m
         monkeypatch.setattr(table, "LONG", long)
         tally = Tally("messy.csv")
         # the second column twice, by its name and by its place
-        read = table.read_table(path, ["b", 1, "c", "a"], header=True, delimiter=delimiter, tally=tally)
-        found.append((read, tally.rejections(), tally.rejections(cells=True)))
+        read = table.read_table(path, ["b", 1, "c", "a"], Csv(delimiter=delimiter), tally)
+        found.append((read, tally.rows, tally.cells))
     (plain, *said), (compiled, *also) = found
     assert said == also
     assert list(said[0]) == ["the row has too few or too many columns"]
@@ -97,7 +98,6 @@ def test_a_long_log_is_the_log_it_would_be_if_it_were_short(tmp_path: Path, monk
     short = gr.read_log(path, manifest=manifest())
     monkeypatch.setattr(table, "LONG", 0)
     monkeypatch.setattr(table, "BLOCK", 1 << 12)
-    monkeypatch.setattr(table, "FIRST", 10)  # so that it must grow, often
     told: list[tuple[int, int]] = []
     long = gr.read_log(path, manifest=manifest(), progress=lambda done, total: told.append((done, total)))
     for name in ("time", "segment", "attitude"):
@@ -114,9 +114,9 @@ def test_a_long_log_is_the_log_it_would_be_if_it_were_short(tmp_path: Path, monk
 def test_lines_are_counted_from_the_top_of_a_file_without_heading(tmp_path: Path) -> None:
     path = write(tmp_path / "bare.csv", ["# made by hand", "", "0,1", "1,oops", "2,3"])
     tally = Tally("bare.csv")
-    read = table.read_table(path, [0, 1], header=False, delimiter=",", tally=tally)
+    read = table.read_table(path, [0, 1], Csv(header=False), tally)
     assert read.line.tolist() == [3, 4, 5]
-    assert tally.rejections(cells=True)["text in number column 1"].first == ("bare.csv line 4",)
+    assert tally.cells["text in number column 1"].first == ("bare.csv line 4",)
 
 
 def test_what_does_not_fit_in_memory_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +125,7 @@ def test_what_does_not_fit_in_memory_is_one_sentence(tmp_path: Path, monkeypatch
     def full(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(table.Growing, "append", full)
+    monkeypatch.setattr(table.RowReader, "plain", full)
     with pytest.raises(LogError, match=r"log\.csv \(0 MB\): .* do not fit in memory; name fewer columns in") as said:
         gr.read_log(path, manifest=manifest())
     assert "\n" not in str(said.value)

@@ -275,19 +275,19 @@ def test_gyro_of_the_gravel_windows_has_the_other_sign(data: Path) -> None:
 
 def test_accelerometer_shows_the_roll_also_in_curves(tmp_path: Path) -> None:
     from grouser.logs.tilt import GRAVITY, _without_turning
-    from grouser.logs.windows import mean, windows_of
+    from grouser.logs.windows import windows_of
 
     columns = hills(1, turn=2.0)
     log = gr.read_log(write(tmp_path / "a.csv", rows(columns)), manifest=full())
     slow = windows_of(log, 1.0)
     assert log.attitude is not None
-    off = _without_turning(log, slow) / GRAVITY - mean(log.attitude[:, 0], log, slow)
+    off = _without_turning(slow) / GRAVITY - slow.mean(log.attitude[:, 0])
     # The wheels' speed stands for the true one in `hills`, which is 5 % off; 2 m/s · 1 rad/s are 0.2 g.
     assert np.sqrt(np.mean(off**2)) < 0.03
 
 
 def test_windows_take_the_lag_of_the_manifest_out(tmp_path: Path) -> None:
-    from grouser.logs.windows import change, windows_of
+    from grouser.logs.windows import windows_of
 
     columns = hills(1)
     late(columns)
@@ -295,7 +295,7 @@ def test_windows_take_the_lag_of_the_manifest_out(tmp_path: Path) -> None:
     assert log.report.problems == ()
     assert log.gyro is not None
     found = windows_of(log, 1.0)
-    spun = change(log.gyro[:, 2] / np.cos(log.attitude[:, 1]) / np.cos(log.attitude[:, 0]), log, found)
+    spun = found.change(log.gyro[:, 2] / np.cos(log.attitude[:, 1]) / np.cos(log.attitude[:, 0]))
     assert np.sqrt(np.mean((found.turn - spun) ** 2)) < 0.03
 
 

@@ -21,7 +21,7 @@ from grouser.errors import LogError
 from grouser.logs import signals
 from grouser.logs.log import IntArray, Log
 from grouser.logs.manifest import Manifest
-from grouser.logs.plausible import check_joints, check_units, travelled
+from grouser.logs.plausible import check_joints, find_problems, refuse, travelled
 from grouser.logs.raw import Raw, raw_csv
 from grouser.logs.read import log_of
 from grouser.logs.report import Tally, key_place
@@ -232,7 +232,7 @@ class LogFollower:
             return
         drive = travelled(log, vehicle)
         if max([drive.moved, *drive.rim.values()]) >= ENOUGH:
-            check_units(log, self.manifest, vehicle)
+            refuse(log, self.manifest, find_problems(log, self.manifest, vehicle))
             self.place = replace(self.place, units_checked=True)
 
     def _feed(self, log: Log, settled: int) -> Iterator[Update]:

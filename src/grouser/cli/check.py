@@ -207,7 +207,7 @@ def _unread(file: Path, vehicle: str | None) -> Found:
     text = skeleton.skeleton(found, None if vehicle is None else gr.vehicle(vehicle), vehicle or "")
     said = ", ".join(found.names) if found.header else f"{len(found.names)} without a heading"
     return "table", f"columns: {said}\n{hint}\n\n{text}", {
-        "columns": list(found.names), "header": found.header, "delimiter": found.delimiter, "manifest": text
+        "columns": list(found.names), "header": found.header, "delimiter": found.csv.delimiter, "manifest": text
     }  # fmt: skip
 
 

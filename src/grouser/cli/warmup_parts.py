@@ -113,9 +113,9 @@ def planning() -> None:
 def logs() -> None:
     """CSV files."""
     from grouser.logs.report import Tally
-    from grouser.logs.table import compiled_rows
+    from grouser.logs.table import RowReader
 
-    compiled_rows(0, b"1,2\n3,4", {0: 0}, 2, ",", Tally("warmup"))
+    RowReader({0: 0}, ["a", "b"], ",", Tally("warmup")).compiled(0, b"1,2\n3,4")
 
 
 def calibration() -> None:

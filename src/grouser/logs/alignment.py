@@ -1,24 +1,23 @@
-"""How an IMU is turned on the body, found from a drive where neither the manifest nor tf says it.
+"""Orientation of an IMU on the body, estimated from a drive where neither the manifest nor tf gives it.
 
-Up is where the accelerometer feels gravity's reaction, and the axis about which the gyro turns as the wheels do;
-ahead is where it feels the wheels' acceleration, left where it feels the pull of curves: a = g + x v̇ + y v ω.
+Up is the mean direction of the specific force, and the axis about which the gyro turns as the wheels do. Ahead is the
+direction of the wheels' acceleration, left that of the centripetal acceleration: a = g + x v̇ + y v ω.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import permutations, product
 from typing import NamedTuple
 
 import numpy as np
 
 from grouser.checks import FloatArray
+from grouser.logs.frames import degrees, rotation_lines
 from grouser.logs.log import Log
-from grouser.logs.mounted import degrees, rotation_lines
-from grouser.logs.report import Problem
+from grouser.logs.report import Problem, error, warning
 from grouser.logs.tilt import GRAVITY
-from grouser.logs.windows import change, clipped, measured, rolled, windows_of
+from grouser.logs.windows import clipped, measured, rolled, windows_of
 from grouser.vehicles.vehicle import Vehicle
 
 WINDOW = 0.5
@@ -26,7 +25,7 @@ WINDOW = 0.5
 LEAST, LEAST_TURN = 40, 1.0
 """Windows that an alignment needs, and turning in all [rad]."""
 CONTRADICT = math.radians(30.0)
-"""Angle between up by gravity and up by the turns beyond which one of the sensors is not what it seems."""
+"""Angle between up by gravity and up by the turns beyond which one of the sensors has wrong signs."""
 ASKEW = math.radians(30.0)
 """A rotation below this is left as it is: slopes and soft mounts look like it."""
 TILTED = math.radians(45.0)
@@ -38,7 +37,7 @@ CERTAIN = math.radians(12.0)
 
 
 class Alignment(NamedTuple):
-    """How an IMU is turned."""
+    """Orientation of an IMU on the body."""
 
     R_body_imu: FloatArray
     """Its axes in the body frame, (3, 3)."""
@@ -68,49 +67,43 @@ def aligned(log: Log, vehicle: Vehicle | None, known: str) -> Log:
 
 
 def _judged(found: Alignment, known: str) -> tuple[Problem | None, FloatArray | None]:
-    """What is to be said, and the rotation to use."""
+    """The problem to report, and the rotation to use."""
     key, R = "robot.imu_rpy", snapped(found.R_body_imu)
     if not found.agree:
-        return Problem(
-            key=key, severity="warning",
-            message="gravity and the turns of the wheels do not agree on which way of the IMU is up",
-            remedy="one of its sensors has wrong signs: +9.8 m/s² upward at rest is right, and left turns positive",
-        ), None  # fmt: skip
+        said = "gravity and the turns of the wheels do not agree on which way of the IMU is up"
+        remedy = "one of its sensors has wrong signs: +9.8 m/s² upward at rest is right, and left turns positive"
+        return warning(key, said, remedy), None
     certain = found.sigma < CERTAIN
     off = _angle(R) if certain else found.tilt
-    if off < (TILTED if known else ASKEW):
+    if off < (TILTED if known or not certain else ASKEW):
         return None, None
     if not certain:
-        if found.tilt < TILTED:
-            return None, None
         said = f"the IMU is tilted by {math.degrees(found.tilt):.0f}°, and the drive does not show which way is ahead"
         remedy = "give imu_rpy in [robot], [3.1416, 0, 0] if it is upside down with x ahead; or speed up and brake more"
-        return Problem(key=key, severity="error", message=said, remedy=remedy), None
+        return error(key, said, remedy), None
     said = f"gravity, turns and accelerations say that the IMU is turned by {degrees(R)} on the body"
     if known:
-        said = f"{said}, after it was turned {known}"
-        return Problem(key=key, severity="error", message=said, remedy="mend that, or give imu_rpy in [robot]"), None
-    said += "; its signals were turned by that"
-    return Problem(key=key, severity="warning", message=said, remedy=f"write {rotation_lines(R)}"), R
+        return error(key, f"{said}, after it was turned {known}", "mend that, or give imu_rpy in [robot]"), None
+    return warning(key, f"{said}; its signals were turned by that", f"write {rotation_lines(R)}"), R
 
 
 def alignment(log: Log, vehicle: Vehicle | None) -> Alignment | None:
-    """How the IMU is turned by the drive; None without three axes of both sensors, or too little motion."""
-    gyro, felt = log.gyro, log.acceleration
-    if gyro is None or felt is None or not all(measured(one[:, k]) for one in (gyro, felt) for k in range(3)):
+    """Orientation of the IMU by the drive; None without three axes of both sensors, or too little motion."""
+    gyro, specific = log.gyro, log.acceleration
+    if gyro is None or specific is None or not all(measured(one[:, k]) for one in (gyro, specific) for k in range(3)):
         return None
     if vehicle is None or vehicle.arrays.rollers.any() or len(log.poses) < 3:
         return None
     windows = windows_of(log, WINDOW)
-    wheels = rolled(log, vehicle, windows)
+    wheels = rolled(vehicle, windows)
     if wheels is None or len(windows.start) < LEAST:
         return None
-    gravity = np.nanmedian(felt, axis=0)
+    gravity = np.nanmedian(specific, axis=0)
     size = float(np.linalg.norm(gravity))
     if not 0.6 < size / GRAVITY < 1.6:
         return None
-    took = np.maximum(log.poses.time[windows.stop] - log.poses.time[windows.start], 1e-9)
-    spun = np.stack([change(gyro[:, k], log, windows) for k in range(3)], axis=1)
+    took = windows.took
+    spun, force = (np.stack([windows.change(axis) for axis in signal.T], axis=1) for signal in (gyro, specific))
     turn = clipped(wheels.turn)
     if float(np.abs(turn).sum()) < LEAST_TURN:
         return None
@@ -122,10 +115,9 @@ def alignment(log: Log, vehicle: Vehicle | None) -> Alignment | None:
     cosine = float(axis @ up) / turns
     agree = cosine > math.cos(CONTRADICT)
     speed, rate = wheels.ahead / took, (spun @ up) / took
-    force = np.stack([change(felt[:, k], log, windows) for k in range(3)], axis=1) / took[:, None]
-    ahead, sigma = _ahead(force, speed, rate, took, up)
+    ahead, sigma = _ahead(force / took[:, None], speed, rate, took, up)
     left = np.cross(up, ahead)
-    return Alignment(np.stack([ahead, left, up]), math.acos(max(-1.0, min(1.0, float(up[2])))), sigma, agree)
+    return Alignment(np.stack([ahead, left, up]), math.acos(np.clip(up[2], -1.0, 1.0)), sigma, agree)
 
 
 def _ahead(
@@ -153,21 +145,13 @@ def _ahead(
 
 def snapped(R: FloatArray) -> FloatArray:
     """The rotation by quarter turns next to one, if it is near; the rotation itself otherwise."""
-    best = max(_quarter_turns(), key=lambda one: float(np.trace(one.T @ R)))
+    from scipy.spatial.transform import Rotation
+
+    turns: FloatArray = np.round(Rotation.create_group("O").as_matrix())  # all 24 that take axes to axes
+    best = max(turns, key=lambda one: float(np.trace(one.T @ R)))
     return best if _angle(best.T @ R) < SNAP else R
-
-
-def _quarter_turns() -> list[FloatArray]:
-    """All rotations that take axes to axes, 24 of them."""
-    found = []
-    for order, signs in product(permutations(range(3)), product((1.0, -1.0), repeat=3)):
-        R = np.zeros((3, 3))
-        R[range(3), order] = signs
-        if np.linalg.det(R) > 0.0:
-            found.append(R)
-    return found
 
 
 def _angle(R: FloatArray) -> float:
     """Of a rotation [rad]."""
-    return math.acos(max(-1.0, min(1.0, 0.5 * (float(np.trace(R)) - 1.0))))
+    return math.acos(np.clip(0.5 * (np.trace(R) - 1.0), -1.0, 1.0))

@@ -1,4 +1,4 @@
-"""What a log holds, in numbers, and what can be calibrated from it."""
+"""Duration, speeds, turns and slopes of a log, and the parameters that can be calibrated from it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from grouser.logs.delay import pose_lag
 from grouser.logs.log import Log
+from grouser.logs.report import errors
 from grouser.logs.windows import chords
 
 WINDOW = 0.5
@@ -64,11 +65,11 @@ def assess(log: Log) -> Assessment:
     missing: list[str] = []
     names = ("moving", "distance", "top_speed", "reverse", "top_turn_rate", "turned_left", "turned_right")
     values: dict[str, Any] = dict.fromkeys(names)
-    if not _enough_poses(log):
+    driven = chords(log, WINDOW)
+    if len(log.poses) < 3 or log.report.pose_period <= 0.0 or not len(driven.start):
         missing.append("anything: there are too few poses to compare a prediction with")
     else:
-        driven = chords(log, WINDOW)
-        step = log.poses.time[driven.stop] - log.poses.time[driven.start]
+        step = driven.took
         speed, turn = driven.length / step, driven.turn / step
         top = float(np.percentile(speed, 99.5))
         moves = (speed > max(MOVING * top, 0.01)) | (np.abs(turn) > 0.05)
@@ -86,8 +87,8 @@ def assess(log: Log) -> Assessment:
         if (moving := values["moving"]) < LEAST_MOVING:
             missing.append(f"much: the vehicle moves for {moving:.1f} s, a first fit needs {LEAST_MOVING:g} s")
         for side in ("left", "right"):
-            if values[f"turned_{side}"] < LEAST_TURN:
-                missing.append(f"slip in {side} turns: it turns {side} by {values[f'turned_{side}']:.0f}° in all")
+            if (turned := values[f"turned_{side}"]) < LEAST_TURN:
+                missing.append(f"slip in {side} turns: it turns {side} by {turned:.0f}° in all")
         if values["reverse"] < 0.02:
             missing.append("slip in reverse: it does not drive backward")
     if log.attitude is None:
@@ -102,18 +103,13 @@ def assess(log: Log) -> Assessment:
     if not log.rates:
         missing.append("wheel slip: no rates are measured")
     enough = values["moving"] is not None and values["moving"] >= LEAST_MOVING and bool(log.rates)
-    errors = any(one.severity == "error" for one in log.report.problems)
     return Assessment(
         duration=log.duration,
         sample_rate=1.0 / log.report.period if log.report.period > 0.0 else None,
         pose_rate=1.0 / log.report.pose_period if log.report.pose_period > 0.0 else None,
         lag=pose_lag(log),
-        can_calibrate=enough and not errors,
+        can_calibrate=enough and not errors(log.report.problems),
         cannot_determine=tuple(missing),
         **slopes,
         **values,
     )
-
-
-def _enough_poses(log: Log) -> bool:
-    return len(log.poses) >= 3 and log.report.pose_period > 0.0 and len(chords(log, WINDOW).start) > 0

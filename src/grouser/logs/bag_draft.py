@@ -11,13 +11,11 @@ import numpy as np
 
 from grouser.errors import LogError
 from grouser.files import toml_key, toml_value
-from grouser.logs.bag_frames import frame_of, read_frames
 from grouser.logs.bags import messages
-from grouser.logs.frames import Frames, part, plain, wxyz
-from grouser.logs.joint_names import matched
-from grouser.logs.mounted import degrees
+from grouser.logs.frames import Frames, degrees, part, plain, wxyz, xyz
+from grouser.logs.mounts import frame_of, read_frames
 from grouser.logs.pose_sources import FIX, POSES, SUSPECT, Source, base_of, pose_sources
-from grouser.logs.skeleton import HEADING, SENSOR, head
+from grouser.logs.skeleton import SENSOR, head, matched, no_yaw
 from grouser.vehicles.vehicle import Vehicle
 
 JOINTS = "sensor_msgs/msg/JointState"
@@ -32,12 +30,12 @@ LOOKED = 50
 
 
 class Draft(NamedTuple):
-    """What was found in a bag."""
+    """A draft of a manifest."""
 
     text: str
     """The manifest."""
     found: tuple[str, ...]
-    """What speaks for it, a sentence each."""
+    """Its reasons, one sentence each."""
 
 
 def bag_draft(path: Path, topics: Mapping[str, str], vehicle: Vehicle | None = None, name: str = "") -> Draft:
@@ -123,13 +121,11 @@ def _rates(joints: Joints | None, vehicle: Vehicle | None, found: list[str]) -> 
     wheels = () if vehicle is None else vehicle.wheels
     field, more = "velocity", ""
     if first and not any(_filled(one, "velocity") for one in first):
+        said = f"{topic}: has neither velocities nor positions, so it gives no rates"
         if any(_filled(one, "position") for one in first):
             field, more = "position", ', kind = "position"'
             said = f"{topic}: its velocity arrays are empty or not numbers, so rates are differences of positions"
-            lines.append(f"# {said}.")
-        else:
-            said = f"{topic}: has neither velocities nor positions, so it gives no rates"
-            lines.append(f"# {said}.")
+        lines.append(f"# {said}.")
         found.append(said)
     if not joined:
         joined = {name: name for name in names or ["FILL IN"]}
@@ -157,19 +153,14 @@ def _pose(path: Path, sources: list[Source], found: list[str]) -> list[str]:
         lines.append(f"# Also there: {', '.join(toml_value(one) for one in others)}.")
     lines += [f"# Not used: {one.suspicion}." for one in suspects]
     if good:
-        found.append(_said(good[0]))
-        return [*lines, *_table(path, good[0])]
+        one = good[0]
+        by = f"{one.frame} in {one.world} by /tf" if one.kind == "tf" else ""
+        found.append(f"pose of {by}" if by else f"pose by {one.topic} ({one.kind.rpartition('/')[2]})")
+        return [*lines, *_table(path, one)]
     if suspects:
         lines.append("# Remove the # below only if that is wrong and it is measured otherwise:")
     one = suspects[0] if suspects else Source(SUSPECT, "FILL IN", "geometry_msgs/msg/PoseStamped", "", "")
-    table = _table(path, one)
-    return [*lines, *(f"# {row}" for row in table)]
-
-
-def _said(one: Source) -> str:
-    if one.kind == "tf":
-        return f"pose of {one.frame} in {one.world} by /tf"
-    return f"pose by {one.topic} ({one.kind.rpartition('/')[2]})"
+    return [*lines, *(f"# {row}" for row in _table(path, one))]
 
 
 def _table(path: Path, one: Source) -> list[str]:
@@ -177,21 +168,12 @@ def _table(path: Path, one: Source) -> list[str]:
     if one.kind == "tf":
         return ["[pose]", f"frame = {toml_value(one.frame)}", f"world = {toml_value(one.world)}"]
     if one.kind == FIX:
-        known = (
-            any(int(part(fix, "position_covariance_type", 0)) > 0 for fix in _first(path, one.topic)[:1])
-            or not path.exists()
-        )
+        fixes = _first(path, one.topic)[:1]
+        known = any(int(part(fix, "position_covariance_type", 0)) > 0 for fix in fixes) or not path.exists()
         fields = {key: name for key, name in FIXES.items() if known or not key.startswith("sigma")}
-        rows = [
-            f"{key} = {_field(one.topic, name, ', unit = ' + toml_value('m^2') if key.startswith('sigma') else '')}"
-            for key, name in fields.items()
-        ]
-        return [
-            "[pose]",
-            *rows,
-            HEADING,
-            'yaw_from = "motion"  # or heading = { topic = "…", field = "…", unit = "deg" }',
-        ]
+        unit = {key: ', unit = "m^2"' for key in fields if key.startswith("sigma")}
+        rows = [f"{key} = {_field(one.topic, name, unit.get(key, ''))}" for key, name in fields.items()]
+        return ["[pose]", *rows, *no_yaw('topic = "…", field = "…"')]
     place, turn = POSES.get(one.kind, ("FILL IN", "FILL IN"))
     rows = [f"{k} = {_field(one.topic, f'{place}.{k}')}" for k in "xyz"]
     return ["[pose]", *rows, *(f"q{k} = {_field(one.topic, f'{turn}.{k}')}" for k in "wxyz")]
@@ -215,14 +197,9 @@ def _imu(path: Path, topics: Mapping[str, str], frames: Frames, base: str, found
             said = f"{topic} in frame {frame}: tf does not say how it is mounted; give imu_rpy in [robot]"
         found.append(said)
     lines = ["", comment, "[gyro]", *(f"{k} = {_field(topic, f'angular_velocity.{k}')}" for k in "xyz")]
-    if any(np.linalg.norm(_acceleration(one)) > 1.0 for one in first):
+    accelerations = [np.nan_to_num(xyz(part(one, "linear_acceleration"))) for one in first]
+    if any(np.linalg.norm(one) > 1.0 for one in accelerations):
         lines += ["", "[acceleration]", *(f"{k} = {_field(topic, f'linear_acceleration.{k}')}" for k in "xyz")]
     if any(not wxyz(part(one, "orientation")).any() for one in first[:1] if part(one, "orientation") is not None):
         found.append(f"{topic}: measures no orientation")
     return lines
-
-
-def _acceleration(message: Any) -> np.ndarray[Any, Any]:
-    from grouser.logs.frames import xyz
-
-    return np.nan_to_num(xyz(part(message, "linear_acceleration")))

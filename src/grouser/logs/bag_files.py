@@ -29,7 +29,7 @@ class Bag(NamedTuple):
     messages: Callable[[Collection[str]], Iterator[Message]]
     """Gives the messages of some topics, in the order of recording."""
     remarks: tuple[str, ...] = ()
-    """What is to be said of the file, a sentence each."""
+    """Remarks on the file, one sentence each."""
 
 
 def is_bag_folder(path: Path) -> bool:
@@ -42,7 +42,7 @@ def is_bag_folder(path: Path) -> bool:
 
 @contextmanager
 def open_bag(path: Path) -> Iterator[Bag]:
-    """A bag; whatever is wrong with it is a `LogError`, unless it was only cut short."""
+    """A bag; any fault is a `LogError`, unless it was only cut short."""
     if not is_bag_folder(path):
         check_file(path, LogError)
     with ExitStack() as stack:
@@ -68,11 +68,10 @@ def open_bag(path: Path) -> Iterator[Bag]:
 def cut_bag(path: Path) -> Bag | None:
     """A bag without its end or its index, as far as it can be read; None if nothing can."""
     files = [path, *(path.iterdir() if path.is_dir() else ())]
-    scanned = _scan(path, tuple((one.name, one.stat().st_size, one.stat().st_mtime_ns) for one in files))
-    if not scanned.counts:
+    found, first, last = _scan(path, tuple((one.name, one.stat().st_size, one.stat().st_mtime_ns) for one in files))
+    if not found:
         return None
-    decode, first, last = _decoder(path, scanned.channels), scanned.first, scanned.last
-    found = {topic: (scanned.channels[topic].kind, count) for topic, count in scanned.counts.items()}
+    decode = _decoder(path, [channel for channel, _ in found.values()])
 
     def messages(topics: Collection[str]) -> Iterator[Message]:
         for channel, time, data in records(path):
@@ -85,43 +84,35 @@ def cut_bag(path: Path) -> Bag | None:
 
     until = datetime.datetime.fromtimestamp(last, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     said = f"{path.name} was cut short or not closed: it is read up to {until}, {last - first:.1f} s after its start"
-    return Bag(found, messages, (said,))
-
-
-class Scanned(NamedTuple):
-    """What a bag without an index holds."""
-
-    channels: dict[str, Channel]
-    counts: dict[str, int]
-    first: float
-    """Time of recording of the first message [s]."""
-    last: float
+    return Bag({topic: (channel.kind, count) for topic, (channel, count) in found.items()}, messages, (said,))
 
 
 @lru_cache(maxsize=4)
-def _scan(path: Path, state: tuple[Any, ...]) -> Scanned:
-    """Reads all of a bag once; state: sizes and times of its files, so that one that grew is read again."""
-    channels: dict[str, Channel] = {}
-    counts: dict[str, int] = {}
+def _scan(path: Path, state: tuple[Any, ...]) -> tuple[dict[str, tuple[Channel, int]], float, float]:
+    """Channel and number of messages of each topic, and the times of the first and the last message [s].
+
+    Reads all of a bag once; state: sizes and times of its files, so that one that grew is read again.
+    """
+    found: dict[str, tuple[Channel, int]] = {}
     first, last = math.inf, -math.inf
     for channel, time, _ in records(path):
-        channels.setdefault(channel.topic, channel)
-        counts[channel.topic] = counts.get(channel.topic, 0) + 1
+        of_topic, count = found.get(channel.topic, (channel, 0))
+        found[channel.topic] = of_topic, count + 1
         first, last = min(first, time), max(last, time)
-    return Scanned(channels, counts, first, last)
+    return found, first, last
 
 
-def _decoder(path: Path, channels: dict[str, Channel]) -> Callable[[Channel, bytes], Any]:
-    """What makes messages of their bytes."""
-    if all(channel.coding == "json" for channel in channels.values()):
+def _decoder(path: Path, channels: list[Channel]) -> Callable[[Channel, bytes], Any]:
+    """The function that decodes messages."""
+    if all(channel.coding == "json" for channel in channels):
         return lambda channel, data: json.loads(data)
     get_types, get_typestore, stores = _rosbags(path)
     store, types = get_typestore(stores.ROS2_HUMBLE), {}
-    for channel in channels.values():
+    for channel in channels:
         if channel.definition:
             with suppress(Exception):  # a definition that cannot be parsed: that of Humble may do
                 types.update(get_types(channel.definition, channel.kind))
-    if any(channel.coding == "ros1" for channel in channels.values()):
+    if any(channel.coding == "ros1" for channel in channels):
         store = get_typestore(stores.ROS1_NOETIC)
     merged = get_typestore(stores.EMPTY)
     merged.register({**store.fielddefs, **types})

@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,8 +25,8 @@ from grouser.logs.log import IntArray
 from grouser.logs.manifest import Manifest
 from grouser.logs.raw import LATEST, Raw, bounded, unwrapped
 from grouser.logs.report import Tally, key_place
-from grouser.logs.signal_table import Signal
-from grouser.logs.signals import default_gap
+from grouser.logs.signal_table import TURN, Signal
+from grouser.logs.signals import between, default_gap, same_signs
 
 LATE = 1.0
 """A message with a stamp that much earlier [s] than one before it is not late: the clock jumped."""
@@ -46,23 +46,23 @@ def topics(path: Path) -> dict[str, str]:
 
 
 def contents(path: Path) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The topics of a bag and the type of their messages, and what is to be said of the file."""
+    """The topics of a bag and the type of their messages, and remarks on the file."""
     with open_bag(path) as bag:
         return {topic: kind for topic, (kind, _) in bag.topics.items()}, bag.remarks
 
 
 def messages(
-    path: Path, topics: Collection[str], progress: Callable[[int], None] | None = None, said: list[str] | None = None
+    path: Path, topics: Collection[str], progress: Callable[[int], None] | None = None, remarks: list[str] | None = None
 ) -> Iterator[Message]:
     """The messages of some topics in the order they were recorded, one at a time; a damaged file is a `LogError`.
 
     `topics` may be a mapping to what asks for each, for messages. `progress` gets about the bytes read so far,
-    and `said` what is to be said of the file.
+    and `remarks` those on the file.
     """
     with open_bag(path) as bag:
         there = bag.topics
-        if said is not None:
-            said += bag.remarks
+        if remarks is not None:
+            remarks += bag.remarks
         for topic in topics:
             if topic not in there:
                 hint, known = nearest(topic, list(there)), listed(sorted(there), most=40)
@@ -76,73 +76,81 @@ def messages(
             yield message
 
 
+class Series(NamedTuple):
+    """The messages of a topic as numbers."""
+
+    time: FloatArray
+    """[s], shape (n,)."""
+    line: IntArray
+    """Number of each message, from 1."""
+    columns: dict[str, FloatArray]
+    """Key of the manifest → numbers in SI units."""
+    reordered: bool
+    """Whether messages that came late were put in the order of their stamps."""
+
+
 def raw_bag(path: Path, manifest: Manifest, progress: Callable[[int], None] | None = None) -> Raw:
     """The topics of a bag that the manifest names, message by message; `progress` gets the bytes read so far."""
     signals, poses = manifest.signals(), manifest.pose_signals()
-    readers: dict[str, FieldReader] = {}
-    by_topic: dict[str, list[FieldReader]] = {}
+    readers: dict[str, list[FieldReader]] = {}
     for key, signal in {**signals, **poses}.items():
         if signal.topic is None:
-            table, name = key.split(".", 1)
-            raise LogError(f"{manifest.file}, table [{table}], {name}: names a column, but {path.name} is a bag")
-        readers[key] = FieldReader(key, signal, path.name)
-        by_topic.setdefault(signal.topic, []).append(readers[key])
+            raise LogError(f"{manifest.file}, {key_place(key)}: names a column, but {path.name} is a bag")
+        readers.setdefault(signal.topic, []).append(FieldReader(key, signal, path.name))
     base, pose_topic = rows_topic(manifest), _pose_topic(manifest)
     # Arrays of plain numbers: a list would hold an object for each, four times as large.
-    times = {topic: array("d") for topic in by_topic}
-    pose_row = array("q")
-    asked_by = {topic: key_place(some[0].key) for topic, some in by_topic.items()}
-    said: list[str] = []
-    others, strange = 0, []
-    for topic, recorded, message in messages(path, asked_by, progress, said):
-        if topic == base and not any(reader.is_in(message) for reader in by_topic[topic]):
-            others, strange = (
-                others + 1,
-                list(part(message, "name") or ()),
-            )  # of another publisher, an arm: no row, across which rates could not be taken
+    times = {topic: array("d") for topic in readers}
+    came_after = array("q")
+    asked_by = {topic: key_place(some[0].key) for topic, some in readers.items()}
+    remarks: list[str] = []
+    n_others = 0
+    other_joints: list[str] = []
+    for topic, recorded, message in messages(path, asked_by, progress, remarks):
+        if topic == base and not any(reader.is_in(message) for reader in readers[topic]):
+            # Of another publisher, an arm: no row, across which rates could not be taken.
+            n_others, other_joints = n_others + 1, list(part(message, "name") or ())
             continue
         times[topic].append(stamp_of(message, recorded) if manifest.time.stamp == "header" else recorded)
-        for reader in by_topic[topic]:
+        for reader in readers[topic]:
             reader.values.append(reader.number(message))
         if topic == pose_topic:
             # After the row that came last; a pose in the base topic belongs to its own row.
-            pose_row.append(len(times[base]) - 1)
-    time = bounded(np.array(times[base]), LATEST)
-    if len(time) == 0:
-        named = (
-            f" with joint {by_topic[base][0].signal.joint!r:.60}; it has {listed(strange, most=40)}" if others else ""
-        )
-        raise LogError(f"{path.name}: topic {base} has no messages{named}")
-    if others:
-        said.append(f"{others} messages of {base} hold other joints")
-    columns = {
-        key: unwrapped(bounded(np.array(r.values)), r.signal.wraps) * r.signal.factor(key) for key, r in readers.items()
-    }
-    line = np.arange(1, len(time) + 1, dtype=np.int64)
-    if (order := _by_stamp(time)) is not None:
-        time, line = time[order], line[order]
-        columns |= {key: columns[key][order] for key, one in {**signals, **poses}.items() if one.topic == base}
-    for key, signal in signals.items():
-        if signal.topic != base:
-            other = bounded(np.array(times[str(signal.topic)]), LATEST)
-            columns[key] = _at(time, other, columns[key], key, signal, manifest)
-    pose_time = bounded(np.array(times[pose_topic]), LATEST) if pose_topic else np.empty(0)
-    came_after: IntArray = np.array(pose_row, dtype=np.int64)
-    if (by_stamp := _by_stamp(pose_time)) is not None or order is not None:
-        if by_stamp is not None and pose_topic != base:
-            columns |= {key: columns[key][by_stamp] for key, one in poses.items() if one.topic == pose_topic}
-        pose_time = time if pose_topic == base else pose_time if by_stamp is None else pose_time[by_stamp]
-        came_after = np.searchsorted(time, pose_time, side="right") - 1
-    elsewhere = {key: _smooth(key, columns) for key, signal in poses.items() if signal.topic != pose_topic}
-    for key, values in elsewhere.items():
-        other = bounded(np.array(times[str(poses[key].topic)]), LATEST)
-        columns[key] = _at(pose_time, other, values, key, poses[key], manifest)
+            came_after.append(len(times[base]) - 1)
+    if not times[base]:
+        joint = f" with joint {readers[base][0].signal.joint!r:.60}; it has {listed(other_joints, most=40)}"
+        raise LogError(f"{path.name}: topic {base} has no messages{joint if n_others else ''}")
+    if n_others:
+        remarks.append(f"{n_others} messages of {base} hold other joints")
+    found = {topic: _series(times[topic], some) for topic, some in readers.items()}
+    rows = found[base]
+    pose_time, pose_row = np.empty(0), np.array(came_after, dtype=np.int64)
+    if pose_topic is not None:
+        pose_time = found[pose_topic].time
+        if rows.reordered or found[pose_topic].reordered:
+            pose_row = np.searchsorted(rows.time, pose_time, side="right") - 1
+
+    def at(time: FloatArray, topic: str | None, key: str, signal: Signal) -> FloatArray:
+        other = found[str(signal.topic)]
+        return other.columns[key] if signal.topic == topic else _at(time, other, key, signal, manifest)
+
     return Raw(
-        rows=len(time), line=line, time=time,
-        signals={key: columns[key] for key in signals}, tally=Tally(path.name, "message"),
-        pose_row=came_after, pose={key: columns[key] for key in poses},
-        pose_time=pose_time, remarks=tuple(said),
+        rows=len(rows.time), line=rows.line, time=rows.time, tally=Tally(path.name, "message"), remarks=tuple(remarks),
+        signals={key: at(rows.time, base, key, one) for key, one in signals.items()},
+        pose_row=pose_row, pose_time=pose_time,
+        pose={key: at(pose_time, pose_topic, key, one) for key, one in poses.items()},
     )  # fmt: skip
+
+
+def _series(times: array[float], readers: list[FieldReader]) -> Series:
+    time, line = bounded(np.array(times), LATEST), np.arange(1, len(times) + 1, dtype=np.int64)
+    columns = {
+        one.key: unwrapped(bounded(np.array(one.values)), one.signal.wraps) * one.signal.factor(one.key)
+        for one in readers
+    }
+    order = _by_stamp(time)
+    if order is None:
+        return Series(time, line, columns, False)
+    return Series(time[order], line[order], {key: column[order] for key, column in columns.items()}, True)
 
 
 def _by_stamp(time: FloatArray) -> IntArray | None:
@@ -251,37 +259,31 @@ def _pose_topic(manifest: Manifest) -> str | None:
     return next(iter(places), None)
 
 
-def _smooth(key: str, columns: dict[str, FloatArray]) -> FloatArray:
-    """An angle or a part of a quaternion without its jumps to an equal value, so that it can be interpolated."""
+def _continuous(key: str, columns: Mapping[str, FloatArray]) -> FloatArray:
+    """A signal; an angle or a part of a quaternion without its jumps to an equal value, so that it can be interpolated.
+
+    columns: all of its topic.
+    """
     values = columns[key]
     if key in ("pose.yaw", "pose.heading", "pose.roll", "pose.pitch"):
-        result = values.copy()
-        known = np.isfinite(values)
-        result[known] = np.unwrap(values[known])
-        return result
-    if key in QUATERNION:
-        four = np.stack([columns[one] for one in QUATERNION])
-        flips = np.append(False, np.sum(four[:, 1:] * four[:, :-1], axis=0) < 0.0)
-        return np.where(np.cumsum(flips[: len(values)]) % 2 == 1, -values, values)
+        return unwrapped(values, TURN)
+    if key in QUATERNION and set(QUATERNION) <= set(columns):
+        four = np.stack([columns[one] for one in QUATERNION], axis=1)
+        return same_signs(four)[:, QUATERNION.index(key)]
     return values
 
 
-def _at(
-    time: FloatArray, other: FloatArray, values: FloatArray, key: str, signal: Signal, manifest: Manifest
-) -> FloatArray:
+def _at(time: FloatArray, topic: Series, key: str, signal: Signal, manifest: Manifest) -> FloatArray:
     """Values of another topic at the times of the rows; NaN where that topic has a gap."""
     if signal.kind == "increment":
         raise LogError(f"{manifest.file}, {key}: counts must come in the topic of the rows, {rows_topic(manifest)}")
-    known_at = np.isfinite(other)
-    other, first = np.unique(other[known_at], return_index=True)
-    values = values[known_at][first]
-    if len(other) < 2:
+    known_at = np.isfinite(topic.time)
+    known, first = np.unique(topic.time[known_at], return_index=True)
+    values = _continuous(key, topic.columns)[known_at][first]
+    if len(known) < 2:
         return np.full(len(time), np.nan)
-    longest = manifest.segments.longest_gap or default_gap(float(np.median(np.diff(other))))
-    at = np.searchsorted(other, time, side="right") - 1
-    before, after = np.maximum(at, 0), np.minimum(at + 1, len(other) - 1)
     if key.split(".", 1)[0] in HELD:
-        return np.where(at >= 0, values[before], np.nan)
-    between = (after > before) & (other[after] - other[before] <= longest)
-    good = (at >= 0) & (between | (time == other[before]))
-    return np.where(good, np.interp(time, other, values), np.nan)
+        at = np.searchsorted(known, time, side="right") - 1
+        return np.where(at >= 0, values[np.maximum(at, 0)], np.nan)
+    longest = manifest.segments.longest_gap or default_gap(float(np.median(np.diff(known))))
+    return between(values[:, None], known, time, longest)[:, 0]

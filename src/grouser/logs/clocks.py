@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from grouser.errors import LogError
-from grouser.logs.bag_frames import tf_topics
 from grouser.logs.bags import messages, rows_topic, stamp_of, topics
 from grouser.logs.frames import part, plain
 from grouser.logs.manifest import Manifest
+from grouser.logs.mounts import tf_topics
 from grouser.logs.report import counted
 from grouser.logs.signals import default_gap
 
@@ -28,7 +28,7 @@ JUMP = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class TopicClock:
-    """What the stamps of one topic show."""
+    """Rate, delay, jitter and order of the stamps of one topic."""
 
     topic: str
     messages: int
@@ -42,13 +42,13 @@ class TopicClock:
     out_of_order: float
     """Share of messages with an earlier stamp than one recorded before."""
     latest: float
-    """How much earlier, at most [s]."""
+    """The largest such difference [s]."""
     duplicates: int
     """Messages with the stamp of another one."""
     zeros: int
     """Messages whose stamp is zero; the time of recording is taken for them."""
     jumps: int
-    """How often its clock jumped by more than a second against that of the record."""
+    """Jumps of its clock by more than a second against that of the record."""
     gaps: int
     """Holes between stamps longer than 5 periods and 0.25 s."""
     longest_gap: float
@@ -57,7 +57,7 @@ class TopicClock:
     """frame_id of its headers, and child_frame_id of an odometry behind an arrow."""
 
     def remarks(self) -> list[str]:
-        """What is unusual, in sentences."""
+        """Anomalies, one sentence each."""
         found = {
             f"{self.zeros} stamps are zero; the time of recording is taken for them": self.zeros,
             f"its clock jumped {self.jumps} times by more than {JUMP:g} s against that of the record": self.jumps,
@@ -84,20 +84,19 @@ def refuse_two(topic: str, offset: float, other: str, first: float) -> None:
 
 def check_clocks(path: Path, manifest: Manifest) -> None:
     """Refuse a bag whose rows and other topics are stamped by two clocks, by the first messages of each."""
+    if manifest.time.stamp != "header":
+        return
     near, signals = rows_topic(manifest), {**manifest.signals(), **manifest.pose_signals()}
-    wanted = dict.fromkeys([near, *(str(one.topic) for one in signals.values())])
+    wanted = [near, *(str(one.topic) for one in signals.values())]
     if manifest.pose is not None and manifest.pose.frame is not None:
-        wanted |= dict.fromkeys(tf_topics(topics(path), near)[1])
+        wanted += tf_topics(topics(path), near)[1]
     offsets = {}
-    for topic in wanted if manifest.time.stamp == "header" else ():
+    for topic in dict.fromkeys(wanted):
         first = list(islice(messages(path, [topic]), FIRST))
-        offsets[topic] = float(np.median([t - stamp_of(_stamped(one), t) for _, t, one in first])) if first else 0.0
+        # Of tf, the first of its links has the header.
+        late = [t - stamp_of(next(iter(part(one, "transforms", ())), one), t) for _, t, one in first]
+        offsets[topic] = float(np.median(late)) if late else 0.0
         refuse_two(topic, offsets[topic], near, offsets[near])
-
-
-def _stamped(message: Any) -> Any:
-    """What has the header: a message, or the first of the links of tf."""
-    return next(iter(part(message, "transforms", ())), message)
 
 
 class ClockWatch:
@@ -106,45 +105,38 @@ class ClockWatch:
     def __init__(self, *, use_header: bool = True) -> None:
         """use_header: whether events are stamped by headers; then topics of different clocks are refused."""
         self._use_header = use_header
-        self._seen: dict[str, _Seen] = {}
+        self._stamps: dict[str, _Stamps] = {}
         self._first: tuple[str, float] | None = None
 
     def see(self, topic: str, recorded: float, message: Any) -> None:
         """A message of a topic, recorded at a time [s]."""
-        seen = self._seen.get(topic)
-        if seen is None:
-            seen = self._seen[topic] = _Seen()
-        stamp = stamp_of(message, recorded, zeros=True)
-        header = part(message, "header")
-        seen.has_header = seen.has_header or header is not None
-        if len(seen.frames) < MOST_FRAMES and header is not None:
-            frame, child = plain(part(header, "frame_id")), plain(part(message, "child_frame_id"))
-            seen.frames.setdefault(f"{frame} → {child}" if child else frame)
+        found = self._stamps.setdefault(topic, _Stamps())
+        stamp, header = stamp_of(message, recorded, zeros=True), part(message, "header")
+        if header is not None:
+            found.has_header = True
+            if len(found.frames) < MOST_FRAMES:
+                frame, child = plain(part(header, "frame_id")), plain(part(message, "child_frame_id"))
+                found.frames.setdefault(f"{frame} → {child}" if child else frame)
         if stamp == 0.0 and recorded != 0.0:
-            seen.zeros += 1
+            found.zeros += 1
             stamp = recorded
-        elif len(seen.stamps) == seen.zeros and header is not None:
-            self._check_epoch(topic, recorded - stamp)
-        seen.stamps.append(stamp)
-        seen.recorded.append(recorded)
-
-    def _check_epoch(self, topic: str, offset: float) -> None:
-        """Refuse a topic whose first stamp is of another clock than that of the first topic."""
-        if self._first is None:
-            self._first = topic, offset
-        elif self._use_header:
-            refuse_two(topic, offset, *self._first)
+        elif len(found.stamps) == found.zeros and header is not None:  # the first stamp of its clock
+            self._first = self._first or (topic, recorded - stamp)
+            if self._use_header:
+                refuse_two(topic, recorded - stamp, *self._first)
+        found.stamps.append(stamp)
+        found.recorded.append(recorded)
 
     def table(self) -> list[TopicClock]:
         """A row for each topic, in the order they came."""
-        return [seen.row(topic) for topic, seen in self._seen.items()]
+        return [found.row(topic) for topic, found in self._stamps.items()]
 
 
 MOST_FRAMES = 20
 """Frames of one topic that are kept."""
 
 
-class _Seen:
+class _Stamps:
     """Stamps of one topic."""
 
     def __init__(self) -> None:
@@ -160,11 +152,11 @@ class _Seen:
         period = float(np.median(steps[steps > 0.0])) if (steps > 0.0).any() else 0.0
         holes = steps[steps > default_gap(period)]
         offset = recorded - stamps
-        low, high = np.quantile(offset, [0.05, 0.95])
+        low, middle, high = np.quantile(offset, [0.05, 0.5, 0.95]).tolist()
         stamped = self.has_header and self.zeros < len(stamps)
         return TopicClock(
             topic=topic, messages=len(stamps), rate=1.0 / period if period > 0.0 else None,
-            offset=float(np.median(offset)) if stamped else None, jitter=float(0.5 * (high - low)) if stamped else None,
+            offset=middle if stamped else None, jitter=0.5 * (high - low) if stamped else None,
             out_of_order=float(np.mean(behind > 0.0)), latest=float(behind.max()),
             duplicates=int(np.count_nonzero(steps == 0.0)), zeros=self.zeros,
             jumps=int(np.count_nonzero(np.abs(np.diff(offset)) > JUMP)), gaps=len(holes),

@@ -1,9 +1,9 @@
-"""The heading of a vehicle whose position alone is measured, from its course over ground.
+"""The heading of a vehicle from its course over ground, where only its position is measured.
 
-Between two positions the vehicle went the way that its own path says, turned by one unknown angle: o = arg(chord by
-the positions) − arg(chord by turns and wheels), where the relative path has the turns of the gyro, or else of the
-wheels, and the forward motion of the wheels, so that reversing and the lever arm of the antenna are in it. The angle
-o drifts as the gyro or the wheels do; a smoother joins all chords and says how uncertain each yaw is.
+The displacement between two positions is that of the dead-reckoned path, turned by one unknown angle: o = arg(chord by
+the positions) − arg(chord by turns and wheels). The path has the turns of the gyro, or else of the wheels, and the
+forward motion of the wheels, which accounts for reversing and for the lever arm of the antenna. The angle o drifts as
+the gyro or the wheels do; a Kalman smoother combines all chords and gives the variance of each yaw.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from grouser.logs.log import Log
 from grouser.logs.manifest import Manifest
 from grouser.logs.report import Rejection
 from grouser.logs.signals import pieces
-from grouser.logs.windows import Chords, change, chords, measured, rolled
+from grouser.logs.windows import Chords, chords, rolled, turn_rate
 from grouser.vehicles.vehicle import Vehicle
 
 SHORTEST, SIGMAS = 0.3, 10.0
@@ -28,17 +28,17 @@ SHORTEST, SIGMAS = 0.3, 10.0
 LONGEST = 20.0
 """Time that a chord may take [s]."""
 SIDESLIP = math.radians(1.0)
-"""How far the course of a vehicle differs from its heading, one sigma [rad]."""
+"""Sideslip angle between course and heading, one sigma [rad]."""
 BY_TURN = 0.05
 """The same per turn, as wheels slip sideways in curves [rad/rad]."""
 WORST = math.radians(10.0)
 """Yaws less certain than this, one sigma [rad], are left out."""
 FIRST = 7
-"""Chords whose mean begins the smoother."""
+"""The smoother starts from the mean of so many chords."""
 
 
 class Turns(NamedTuple):
-    """Where the turns between poses come from, and how far they drift."""
+    """Source and drift of the turns between poses."""
 
     said: str
     walk: float
@@ -63,18 +63,15 @@ def with_heading(log: Log, manifest: Manifest, vehicle: Vehicle | None) -> Log:
         )
     if len(log.poses) < 2:
         return log
-    step = chords(log, 0.0)
-    wheels = None if vehicle is None else rolled(log, vehicle, step)
-    gyro = log.gyro is not None and measured(log.gyro[:, 2])
-    source = GYRO if gyro else NOTHING if wheels is None else WHEELS
-    turn = np.zeros(len(log.poses))
-    ahead = np.zeros(len(log.poses))
-    if gyro:
-        assert log.gyro is not None
-        turn[step.stop] = change(log.gyro[:, 2], log, step)
+    step, rate = chords(log, 0.0), turn_rate(log)
+    wheels = None if vehicle is None else rolled(vehicle, step)
+    source = GYRO if rate is not None else NOTHING if wheels is None else WHEELS
+    turn, ahead = np.zeros(len(log.poses)), np.zeros(len(log.poses))
+    if rate is not None:
+        turn[step.stop] = step.change(rate)
     elif wheels is not None:
         turn[step.stop] = wheels.turn
-    ahead[step.stop] = step.length * _way(log, step) if wheels is None else wheels.ahead
+    ahead[step.stop] = step.length * _direction(step) if wheels is None else wheels.ahead
     poses = log.poses
     sigma = poses.sigma
     noise = np.full(len(poses), log.sensor.position_noise) if sigma is None else sigma[:, :2].max(axis=1)
@@ -85,23 +82,16 @@ def with_heading(log: Log, manifest: Manifest, vehicle: Vehicle | None) -> Log:
         yaw[part], spread[part] = _smoothed(log, part, turn[part], ahead[part], noise[part], source)
     good = spread < WORST
     if not good.any():
-        raise LogError(
-            f"{log.name}: its positions do not show a heading to {math.degrees(WORST):g}°;"
-            " drive farther, or measure yaw"
-        )
+        said = f"its positions do not show a heading to {math.degrees(WORST):g}°"
+        raise LogError(f"{log.name}: {said}; drive farther, or measure yaw")
     attitude = poses.attitude.copy()
     attitude[:, 2] = yaw + log.sensor.yaw
     given = np.stack([noise, noise, spread], axis=1)
     if sigma is not None:
         given[:, :2] = sigma[:, :2]
-    kept = replace(
-        poses, time=poses.time[good], position=poses.position[good], attitude=attitude[good],
-        segment=poses.segment[good], sigma=given[good],
-    )  # fmt: skip
-    said = (
-        f"heading from motion, joined by the turns of {source.said}: one sigma"
-        f" {math.degrees(float(np.median(spread[good]))):.1f}° (median)"
-    )
+    kept = replace(poses, attitude=attitude, sigma=given).some(good)
+    median = math.degrees(float(np.median(spread[good])))
+    said = f"heading from motion, joined by the turns of {source.said}: one sigma {median:.1f}° (median)"
     report = replace(log.report, remarks=(*log.report.remarks, said), poses=len(kept))
     if left := int(np.count_nonzero(~good)):
         where = tuple(f"{log.name} at t = {t:.1f} s" for t in poses.time[~good][:5])
@@ -110,20 +100,21 @@ def with_heading(log: Log, manifest: Manifest, vehicle: Vehicle | None) -> Log:
     return replace(log, poses=kept, report=report)
 
 
-def _way(log: Log, step: Chords) -> FloatArray:
+def _direction(step: Chords) -> FloatArray:
     """1 forward, −1 backward, by the mean of the rates, where the vehicle is not known."""
-    mean = np.mean([change(rate, log, step) for rate in log.rates.values()], axis=0) if log.rates else 1.0
+    rates = step.log.rates.values()
+    mean = np.mean([step.change(rate) for rate in rates], axis=0) if rates else 1.0
     return np.where(np.asarray(mean) < 0.0, -1.0, 1.0)
 
 
-class _Angles(NamedTuple):
-    """What chords say of the unknown angle."""
+class _Angle(NamedTuple):
+    """The unknown angle by one chord."""
 
-    at: list[int]
-    """The pose in the middle of each."""
-    angle: list[float]
+    at: int
+    """The pose in its middle."""
+    angle: float
     """o [rad]."""
-    sigma: list[float]
+    sigma: float
     """[rad]"""
 
 
@@ -133,66 +124,65 @@ def _smoothed(
     """Yaw and its sigma at the poses of one segment, (m,) each."""
     relative = np.cumsum(turn)
     found = _angles(log, part, relative, ahead, noise)
-    if not found.at:
+    if not found:
         return relative, np.full(len(turn), np.inf)
-    start = float(np.angle(np.mean(np.exp(1j * np.array(found.angle[:FIRST])))))
+    start = float(np.angle(np.mean(np.exp(1j * np.array([one.angle for one in found[:FIRST]])))))
     offset, variance = _smoother(log.poses.time[part], turn, found, source, start)
     return relative + offset, np.sqrt(variance)
 
 
-def _angles(log: Log, part: slice, relative: FloatArray, ahead: FloatArray, noise: FloatArray) -> _Angles:
+def _angles(log: Log, part: slice, relative: FloatArray, ahead: FloatArray, noise: FloatArray) -> list[_Angle]:
     """Chords one after the other, each as long as its noise needs."""
     time, place = log.poses.time[part], log.poses.position[part]
     middle = relative - 0.5 * np.diff(relative, prepend=relative[:1])
     path = np.cumsum(ahead * np.exp(1j * middle))  # of the body's origin, in axes turned by o
     sensor = path + np.exp(1j * relative) * complex(log.sensor.x, log.sensor.y)
-    seen = place[:, 0] + 1j * place[:, 1]
-    found, i = _Angles([], [], []), 0
+    position = place[:, 0] + 1j * place[:, 1]
+    found: list[_Angle] = []
+    i = 0
     for j in range(1, len(time)):
         if time[j] - time[i] > LONGEST:
             i = j
             continue
         least = max(SHORTEST, SIGMAS * float(max(noise[i], noise[j])))
-        true, own = seen[j] - seen[i], sensor[j] - sensor[i]
+        true, own = position[j] - position[i], sensor[j] - sensor[i]
         if min(abs(true), abs(own)) < least:
             continue
         turned = float(np.ptp(relative[i : j + 1]))
-        found.at.append((i + j) // 2)
-        found.angle.append(float(np.angle(true / own)))
-        found.sigma.append(math.hypot(math.sqrt(2.0) * float(noise[j]) / abs(true), SIDESLIP, BY_TURN * turned))
+        sigma = math.hypot(math.sqrt(2.0) * float(noise[j]) / abs(true), SIDESLIP, BY_TURN * turned)
+        found.append(_Angle((i + j) // 2, float(np.angle(true / own)), sigma))
         i = j
     return found
 
 
 def _smoother(
-    time: FloatArray, turn: FloatArray, found: _Angles, source: Turns, start: float
+    time: FloatArray, turn: FloatArray, found: list[_Angle], source: Turns, start: float
 ) -> tuple[FloatArray, FloatArray]:
     """The unknown angle at each pose and its variance, by a Kalman smoother with a constant drift, (m,) each."""
-    m = len(time)
+    m, left = len(time), iter(found)
     x, P = np.array([start, 0.0]), np.diag([math.pi**2, source.rate**2])
-    forward = [(x, P)] * m
-    ahead = [(x, P)] * m
+    filtered, predicted = [], []
     steps = np.diff(time, prepend=time[:1])
-    next_one, n = 0, len(found.at)
+    measured = next(left, None)
     for k in range(m):
         F = np.array([[1.0, steps[k]], [0.0, 1.0]])
         x, P = F @ x, F @ P @ F.T
         P[0, 0] += source.walk**2 * steps[k] + (source.share * turn[k]) ** 2
-        ahead[k] = x, P
-        while next_one < n and found.at[next_one] == k:
-            off = math.remainder(found.angle[next_one] - x[0], 2.0 * math.pi)
-            S = P[0, 0] + found.sigma[next_one] ** 2
+        predicted.append((x, P))
+        while measured is not None and measured.at == k:
+            off = math.remainder(measured.angle - x[0], 2.0 * math.pi)
+            S = P[0, 0] + measured.sigma**2
             if abs(off) < max(4.0 * math.sqrt(S), 0.5):
                 K = P[:, 0] / S
                 x, P = x + K * off, P - np.outer(K, P[0])
-            next_one += 1
-        forward[k] = x, P
+            measured = next(left, None)
+        filtered.append((x, P))
     angle, variance = np.empty(m), np.empty(m)
     for k in range(m - 1, -1, -1):
-        here, P_here = forward[k]
+        here, P_here = filtered[k]
         if k < m - 1:
             F = np.array([[1.0, steps[k + 1]], [0.0, 1.0]])
-            x_ahead, P_ahead = ahead[k + 1]
+            x_ahead, P_ahead = predicted[k + 1]
             G = np.linalg.solve(P_ahead, F @ P_here).T
             here, P_here = here + G @ (x - x_ahead), P_here + G @ (P - P_ahead) @ G.T
         x, P = here, P_here
@@ -205,14 +195,13 @@ def _turn_gain(place: FloatArray, turn: FloatArray, ahead: FloatArray, noise: Fl
 
     A skid steer turns by a third to all of what its wheels say.
     """
-    seen, relative = place[:, 0] + 1j * place[:, 1], np.cumsum(turn)
-    courses, turned, weight, i = [], [], [], 0
-    for j in range(1, len(seen)):
-        if abs(seen[j] - seen[i]) > max(SHORTEST, SIGMAS * float(noise[j])):
-            way = float(np.sign(np.sum(ahead[i + 1 : j + 1])) or 1.0)
-            courses.append(way * (seen[j] - seen[i]))
+    position, relative = place[:, 0] + 1j * place[:, 1], np.cumsum(turn)
+    courses, turned, i = [], [], 0
+    for j in range(1, len(position)):
+        if abs(position[j] - position[i]) > max(SHORTEST, SIGMAS * float(noise[j])):
+            direction = float(np.sign(np.sum(ahead[i + 1 : j + 1])) or 1.0)
+            courses.append(direction * (position[j] - position[i]))
             turned.append(float(np.mean(relative[i : j + 1])))
-            weight.append(abs(seen[j] - seen[i]))
             i = j
     if len(courses) < FIRST:
         return 1.0

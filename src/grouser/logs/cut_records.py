@@ -91,7 +91,7 @@ def _mcap(stream: BinaryIO, schemas: dict[int, tuple[str, str]], channels: dict[
 
 
 def _unpacked(data: bytes) -> BinaryIO:
-    """What a chunk of MCAP holds, as far as it is there."""
+    """The records in a chunk of MCAP, up to where it was cut."""
     compression, at = _text(data, 28)
     data = data[at + 8 :]
     return BytesIO(data if not compression else b"".join(_decompressed(compression, data)))

@@ -1,4 +1,4 @@
-"""Poses that are wheel odometry themselves: calibration would compare the wheels with the wheels and find no error."""
+"""Poses that are wheel odometry themselves: a calibration would compare the wheels with themselves."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from grouser.errors import LogError
 from grouser.logs.log import Log
 from grouser.logs.manifest import Manifest
 from grouser.logs.raw import is_bag
-from grouser.logs.report import Problem
+from grouser.logs.report import Problem, warning
 from grouser.logs.windows import rolled, windows_of
 from grouser.vehicles.vehicle import Vehicle
 
@@ -34,53 +34,49 @@ def decoy_problems(log: Log, manifest: Manifest, vehicle: Vehicle | None, path: 
     if vehicle is not None and (gain := wheels_gain(log, vehicle)) is not None:
         times = "" if abs(gain - 1.0) < SAME else f" times {gain:.4g}"
         without = "with a radius of its own, or a simulation" if times else "or a simulation without slip"
-        said = f"the poses are what the wheels say{times} to rounding, so they are wheel odometry, {without}"
+        said = f"the poses equal the wheel odometry{times} to rounding, so they are wheel odometry, {without}"
     elif name := named_odometry(manifest, path):
         said = f"{name}, so it is likely wheel odometry, or a filter of it"
     else:
         return []
     said += "; a calibration on it returns the wheels' own errors"
-    return [Problem(key="pose", severity="warning", message=said, remedy=REMEDY)]
+    return [warning("pose", said, REMEDY)]
 
 
 def wheels_gain(log: Log, vehicle: Vehicle) -> float | None:
-    """The factor by which the poses move as the wheels say; None where they do not, or do not turn so.
+    """The constant ratio of the poses' motion to that of the wheels; None where it is not constant.
 
     Factors are those of a controller's radius and track.
     """
     found = windows_of(log, CHORD)
-    wheels = None if vehicle.arrays.rollers.any() else rolled(log, vehicle, found)
+    wheels = None if vehicle.arrays.rollers.any() else rolled(vehicle, found)
     if wheels is None:
         return None
-    # In axes of the body's origin, half-way: a lever arm moves left as the body turns.
-    forward = found.forward + found.turn * log.sensor.y
-    left = found.left - found.turn * log.sensor.x
-    moves = np.abs(wheels.ahead) > 0.3 * np.percentile(np.abs(wheels.ahead), 95.0) if len(wheels.ahead) else []
+    forward, left = found.of_point(0.0, 0.0)
+    if len(wheels.ahead) < LEAST:
+        return None
+    moves = np.abs(wheels.ahead) > 0.3 * np.percentile(np.abs(wheels.ahead), 95.0)
     if np.count_nonzero(moves) < LEAST:
         return None
-    size = float(np.median(np.abs(forward[moves])))
-    if size == 0.0:
-        return None
-    ahead = float(np.median(forward[moves] / wheels.ahead[moves]))
 
     def off(values: FloatArray) -> float:
         return float(np.median(np.abs(values[moves])))
 
-    if off(forward - ahead * wheels.ahead) > SAME * size or off(left) > SAME * size:
+    ahead, size, turned = float(np.median(forward[moves] / wheels.ahead[moves])), off(forward), off(found.turn)
+    if size == 0.0 or off(forward - ahead * wheels.ahead) > SAME * size or off(left) > SAME * size:
         return None
     square = float(wheels.turn @ wheels.turn)
     gain = float(wheels.turn @ found.turn) / square if square > 0.0 else 1.0
-    turned = float(np.median(np.abs(found.turn[moves])))
     return ahead if turned > 1e-6 and off(found.turn - gain * wheels.turn) < TURNED * turned else None
 
 
 def named_odometry(manifest: Manifest, path: Path) -> str:
-    """What of its names says that the pose is odometry; empty where nothing does."""
+    """The evidence by names of frame or topic that the pose is odometry; empty without any."""
     pose = manifest.pose
     if pose is None or not is_bag(path):
         return ""
-    from grouser.logs.bag_frames import frame_of
     from grouser.logs.frames import leaf
+    from grouser.logs.mounts import frame_of
     from grouser.logs.pose_sources import SUSPECT, rank_of
 
     if pose.frame is not None:

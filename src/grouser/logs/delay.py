@@ -1,4 +1,4 @@
-"""The delay of the pose stamps against the wheels, by the log itself."""
+"""The delay of the pose stamps against the wheel rates, estimated from the log."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from grouser.checks import FloatArray
 from grouser.logs.log import IntArray, Log
 from grouser.logs.manifest import Manifest
-from grouser.logs.report import Problem
-from grouser.logs.windows import integral
+from grouser.logs.report import Problem, warning
+from grouser.logs.windows import distinct, integral
 
 STEP = 0.05
 """Between delays that are tried [s]."""
@@ -36,11 +36,8 @@ def lag_problems(log: Log, manifest: Manifest) -> list[Problem]:
     if worse < LIKELIER or float(np.max(tried.unexplained[given] - tried.unexplained[best])) < MATTERS:
         return []
     late = "later" if found > log.sensor.lag else "earlier"
-    return [Problem(
-        key="sensor.lag", severity="warning",
-        message=f"the poses come {abs(found - log.sensor.lag):.2f} s {late} than the manifest says, by the wheels",
-        remedy=f"set lag = {found:.2f} in [sensor] of {manifest.file}",
-    )]  # fmt: skip
+    message = f"the poses come {abs(found - log.sensor.lag):.2f} s {late} than the manifest says, by the wheels"
+    return [warning("sensor.lag", message, f"set lag = {found:.2f} in [sensor] of {manifest.file}")]
 
 
 class Tried(NamedTuple):
@@ -70,7 +67,7 @@ def _best(tried: Tried) -> float | None:
 
 
 def _try_lags(log: Log, *, short: bool) -> Tried | None:
-    """How likely delays are; None where the log is too short to say.
+    """The likelihood of delays; None where the log is too short.
 
     Speed and turn rate are averaged over the same window; a linear fit to all rates needs no vehicle. With `short`,
     segments of a few seconds are used too, which determine it less well.
@@ -90,11 +87,9 @@ def _try_lags(log: Log, *, short: bool) -> Tried | None:
     if len(at) < 50:
         return None
     at = at[:: max(1, len(at) // MOST)]
-    rates = list({id(rate): rate for rate in log.rates.values()}.values())  # wheels of one side often share a column
-    steered = [
-        rate * angle for rate in rates[:4] for angle in list(log.angles.values())[:4]
-    ]  # a steered wheel turns it
-    A = np.stack([_change(integral(rate, log), clock, at, half) for rate in (*rates, *steered)], axis=1)
+    rates = distinct(log.rates.values())
+    rates += [rate * angle for rate in rates[:4] for angle in list(log.angles.values())[:4]]  # a steered wheel turns it
+    A = np.stack([_change(integral(rate, log.time, log.segment), clock, at, half) for rate in rates], axis=1)
     if np.max(np.abs(A)) < 1e-6:
         return None
     U, size, _ = np.linalg.svd(A, full_matrices=False)
@@ -112,7 +107,7 @@ def _try_lags(log: Log, *, short: bool) -> Tried | None:
 
 
 def _change(values: FloatArray, clock: FloatArray, at: FloatArray, half: float) -> FloatArray:
-    """How much a signal changes from `half` before some times [s] to `half` after them."""
+    """Change of a signal from `half` [s] before some times to `half` after them."""
     return np.interp(at + half, clock, values) - np.interp(at - half, clock, values)
 
 
@@ -121,8 +116,8 @@ def _unexplained(Q: FloatArray, signal: FloatArray) -> float:
     power = float(signal @ signal)
     if power < 1e-9:
         return 1.0
-    seen = Q.T @ signal
-    return max(1.0 - float(seen @ seen) / power, 1e-6)
+    explained = Q.T @ signal
+    return max(1.0 - float(explained @ explained) / power, 1e-6)
 
 
 def _span(segment: IntArray, clock: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:

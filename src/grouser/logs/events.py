@@ -1,4 +1,4 @@
-"""Signals of a robot as events: what each message of a bag or a live topic says, with its stamp and its arrival.
+"""Signals of a robot as events: the content of each message of a bag or a live topic, its stamp and its arrival.
 
 The order is that of arrival, which need not be that of the stamps. Events are named after the methods of
 `grouser.Robot` that take them.
@@ -7,23 +7,25 @@ The order is that of arrival, which need not be that of the stamps. Events are n
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from grouser.errors import LogError
 from grouser.logs.bags import FieldReader, stamp_of
-from grouser.logs.fixes import fix_covariance, is_fix
-from grouser.logs.frames import part, wxyz
-from grouser.logs.geodesy import Datum, enu
-from grouser.logs.joint_events import joint_takers
+from grouser.logs.fixes import NO_FIX, Datum, enu, fix_covariance, is_fix
+from grouser.logs.frames import ATTITUDE, attitude_of, body_pose, part, ros_pose, sensed_pose, step_covariance, wxyz
+from grouser.logs.joint_events import JointMessages
+from grouser.logs.log import Sensor
 from grouser.logs.manifest import Manifest
-from grouser.logs.mounts import Mounts
-from grouser.logs.posing import ATTITUDE, attitude_of, body_pose, ros_pose, sensed_pose, step_covariance
 from grouser.logs.report import key_place
 from grouser.logs.signal_table import Signal
 from grouser.rotation import from_quaternion, from_rpy, to_quaternion, to_rpy
+
+if TYPE_CHECKING:
+    from grouser.logs.mounts import Mounts
 
 
 class Event(NamedTuple):
@@ -39,8 +41,12 @@ class Event(NamedTuple):
     """Arguments of the method after the time."""
 
 
+Taker = Callable[[float, float, Any], Event | None]
+"""Makes an event, or none, of the time of a message [s], its arrival [s] and itself."""
+
+
 class Roles(NamedTuple):
-    """Which topic is what, where a whole message is read."""
+    """Topics whose messages are read as a whole."""
 
     imu: str | None
     gps: str | None
@@ -79,28 +85,23 @@ class EventReader:
         """Messages that gave no event, by reason."""
         roles = roles_of(manifest)
         self._by_header, self._is_imu = manifest.time.stamp == "header", roles.imu == roles.heading
-        self._takers: dict[str, list[Any]] = {}
+        self._takers: dict[str, list[Taker]] = {}
         self.asked_by: dict[str, str] = {}
-        """What of the manifest asks for each topic."""
-        signals = manifest.signals()
-        for topic, taker in joint_takers(manifest, joints, Event).items():
-            self._add(topic, taker, "[rates]")
-        if roles.imu is not None:
-            self._add(roles.imu, _Imu(self), "[gyro]")
-        if roles.gps is not None:
-            self._add(roles.gps, self._fix, "[robot.gps] topic" if manifest.robot.gps else "[pose] latitude")
-        if roles.visual is not None:
-            self._add(roles.visual, _Visual(self), "[robot.visual] topic")
-        if roles.heading is not None:
-            self._add(roles.heading, self._orientation, "[robot.heading] topic")
+        """The key of the manifest that names each topic."""
+        of_joints = JointMessages(manifest, joints)
+        for topic in of_joints.topics:
+            self._add(topic, partial(_joints, of_joints, topic), "[rates]")
+        self._add(roles.imu, _Imu(self) if roles.imu else None, "[gyro]")
+        self._add(roles.gps, self._fix, "[robot.gps] topic" if manifest.robot.gps else "[pose] latitude")
+        self._add(roles.visual, _Visual(self) if roles.visual else None, "[robot.visual] topic")
+        self._add(roles.heading, self._orientation, "[robot.heading] topic")
         self._add_pose()
         self._add_label()
-        command = [signals[key] for key in ("body_command.speed", "body_command.turn") if key in signals]
+        command = {key: one for key, one in manifest.signals().items() if key.startswith("body_command.")}
         if command:
-            keys = ["body_command.speed", "body_command.turn"]
-            self._add(str(command[0].topic), _Numbers("command", keys, command), "[body_command]")
-        if roles.command is not None:
-            self._add(roles.command, _twist, "[robot.topics] command")
+            numbers = _Numbers(command)
+            self._add(numbers.topic, partial(_commanded, numbers), "[body_command]")
+        self._add(roles.command, _twist, "[robot.topics] command")
 
     def time(self, arrived: float, message: Any) -> float:
         """Time of a message [s]: the stamp of its header, or its arrival where the manifest or the header says so."""
@@ -109,58 +110,46 @@ class EventReader:
     def take(self, topic: str, arrived: float, message: Any, t: float | None = None) -> list[Event]:
         """Events of a message of a topic that arrived at a time [s]; t: its `time`, where it is known already."""
         t = self.time(arrived, message) if t is None else t
-        found = []
-        for taker in self._takers.get(topic, ()):
-            event = taker(t, arrived, message)
-            if event is not None:
-                found.append(event)
-        return found
+        events = (taker(t, arrived, message) for taker in self._takers.get(topic, ()))
+        return [event for event in events if event is not None]
 
-    def _add(self, topic: str, taker: Any, asked_by: str) -> None:
-        self._takers.setdefault(topic, []).append(taker)
-        self.asked_by.setdefault(topic, asked_by)
+    def _add(self, topic: str | None, taker: Taker | None, asked_by: str) -> None:
+        if topic is not None and taker is not None:
+            self._takers.setdefault(topic, []).append(taker)
+            self.asked_by.setdefault(topic, asked_by)
 
     def _drop(self, reason: str) -> None:
         self.left_out[reason] = self.left_out.get(reason, 0) + 1
 
     def _fix(self, t: float, arrived: float, message: Any) -> Event | None:
         """A sensor_msgs/NavSatFix as a position of the antenna, east, north, up of the datum."""
-        if not is_fix(message):
-            self._drop("no GPS fix: its status is below 0, or it is no place on Earth")
-            return None
-        place = [float(part(message, name)) for name in ("latitude", "longitude", "altitude")]
-        has_height = bool(np.isfinite(place[2]))
+        latitude, longitude, height = (
+            float(part(message, name, np.nan)) for name in ("latitude", "longitude", "altitude")
+        )
+        has_height = not math.isnan(height)
         if not has_height:
-            place[2] = 0.0 if self.datum is None else self.datum[2]
+            height = 0.0 if self.datum is None else self.datum[2]
+        if not is_fix(latitude, longitude, height, part(part(message, "status"), "status", 0)):
+            self._drop(NO_FIX)
+            return None
         if self.datum is None:
-            self.datum = place[0], place[1], place[2]
-        latitude, longitude, height = np.array(place)[:, None]
-        position = enu(latitude, longitude, height, self.datum)[0]
+            self.datum = latitude, longitude, height
+        position = enu(np.array([latitude]), np.array([longitude]), np.array([height]), self.datum)[0]
         covariance = fix_covariance(message, self.manifest.robot.gps)
+        lag = self.manifest.sensor.lag if self.manifest.pose_use == "gps" else 0.0  # of [pose], if that is the GPS
         n = 3 if has_height else 2
-        return Event("gps", t - self._lag("gps"), arrived, (position[:n], covariance[:n, :n]))
-
-    def _lag(self, of: str) -> float:
-        """Of the pose sensor, where the role is that of [pose]."""
-        return self.manifest.sensor.lag if of == "gps" and self.manifest.pose_use == "gps" else 0.0
+        return Event("gps", t - lag, arrived, (position[:n], covariance[:n, :n]))
 
     def _orientation(self, t: float, arrived: float, message: Any) -> Event | None:
         """Yaw of a sensor_msgs/Imu or a QuaternionStamped."""
         given = part(message, "orientation", part(message, "quaternion"))
         known = part(message, "orientation_covariance", (0.0,))
-        q = np.full(4, np.nan) if given is None else wxyz(given)
+        q = np.zeros(4) if given is None else wxyz(given)
         if not np.isfinite(q).all() or not q.any() or float(known[0]) == -1.0:
             self._drop("no orientation: it is not measured, or no quaternion")
             return None
-        R_world_sensor = from_quaternion(q)
-        R = R_world_sensor @ self.mounts.imu.R_body_sensor.T if self._is_imu else R_world_sensor
-        return self._heading(t, arrived, float(to_rpy(R)[2]))
-
-    def _heading(self, t: float, arrived: float, angle: float) -> Event:
-        table = self.manifest.robot.heading
-        assert table is not None
-        yaw = 0.5 * np.pi - angle if table.kind == "heading" else angle
-        return Event("heading", t, arrived, (yaw - table.declination, table.noise))
+        R = from_quaternion(q) @ (self.mounts.imu.R_body_sensor.T if self._is_imu else np.eye(3))
+        return heading_event(self.manifest, t, arrived, float(to_rpy(R)[2]))
 
     def _add_label(self) -> None:
         table = self.manifest.robot.heading
@@ -170,35 +159,44 @@ class EventReader:
         reader, factor = FieldReader(f"labels.{table.label}", signal, self.manifest.file), heading_factor(self.manifest)
 
         def take(t: float, arrived: float, message: Any) -> Event | None:
-            value = reader.number(message)
-            return self._heading(t - signal.lag, arrived, factor * value) if np.isfinite(value) else None
+            angle = factor * reader.number(message)
+            return heading_event(self.manifest, t - signal.lag, arrived, angle) if math.isfinite(angle) else None
 
-        self._add(str(signal.topic), take, "[robot.heading] label")
+        self._add(signal.topic, take, "[robot.heading] label")
 
     def _add_pose(self) -> None:
         """Poses of [pose] that are no reference: of another odometry, or headings of a GPS pose."""
         manifest, use = self.manifest, self.manifest.pose_use
         if manifest.pose is None or use == "reference":
             return
-        keys = manifest.pose_signals()
-        turned = {key: one for key, one in keys.items() if key.split(".")[1] in ATTITUDE}
+        where = f"{manifest.file}, table [pose]"
         if manifest.pose.frame is not None:
-            said = "frame is a pose by tf, which is a reference; it cannot be used as an odometry"
-            raise LogError(f"{manifest.file}, table [pose]: {said}")
-        if use == "gps" and not turned:
+            raise LogError(f"{where}: frame is a pose by tf, which is a reference; it cannot be used as an odometry")
+        wanted = ATTITUDE if use == "gps" else ("x", "y", "z", *ATTITUDE)
+        found = {key: one for key, one in manifest.pose_signals().items() if key.split(".")[1] in wanted}
+        if not found or (use == "gps" and manifest.robot.heading is not None):
             return
-        if use == "gps" and manifest.robot.heading is None:
-            topic = str(next(iter(turned.values())).topic)
-            self._add(topic, _PoseHeading(manifest, turned), "[pose] heading")
-        elif use != "gps":
-            place = {key: one for key, one in keys.items() if key in ("pose.x", "pose.y", "pose.z")}
-            topics = {str(one.topic) for one in (*turned.values(), *place.values())}
-            if len(topics) > 1:
-                said = (
-                    f"takes position and attitude from {', '.join(sorted(topics))}; as {use!r} they must be one topic"
-                )
-                raise LogError(f"{manifest.file}, table [pose]: {said}")
-            self._add(topics.pop(), _Pose(manifest, {**place, **turned}), "[pose]")
+        topics = sorted({str(one.topic) for one in found.values()})
+        if use != "gps" and len(topics) > 1:
+            said = f"takes position and attitude from {', '.join(topics)}; as {use!r} they must be one topic"
+            raise LogError(f"{where}: {said}")
+        numbers, poses = _Numbers(found), PoseEvents(manifest.mounting(), use)
+
+        def take(t: float, arrived: float, message: Any) -> Event | None:
+            values = numbers.values(message)
+            if values is None:
+                return None
+            return poses.event(t, arrived, {key.removeprefix("pose."): value for key, value in values.items()})
+
+        self._add(numbers.topic, take, "[pose] heading" if use == "gps" else "[pose]")
+
+
+def heading_event(manifest: Manifest, t: float, arrived: float, angle: float) -> Event:
+    """Of an angle [rad] that [robot.heading] names."""
+    table = manifest.robot.heading
+    assert table is not None
+    yaw = 0.5 * np.pi - angle if table.kind == "heading" else angle
+    return Event("heading", t, arrived, (yaw - table.declination, table.noise))
 
 
 def heading_label(manifest: Manifest) -> Signal:
@@ -226,21 +224,30 @@ def _twist(t: float, arrived: float, message: Any) -> Event | None:
     return Event("command", t, arrived, values) if np.isfinite(values).all() else None
 
 
+def _joints(joints: JointMessages, topic: str, t: float, arrived: float, message: Any) -> Event | None:
+    """A message of joints, if its topic makes events."""
+    found = joints.take(topic, t, message)
+    return None if found is None else Event("joints", found[0], arrived, found[1])
+
+
 class _Numbers:
-    """Some numbers of a message as an event; none where one of them is missing."""
+    """Some signals of the messages of one topic."""
 
-    def __init__(self, kind: str, keys: Sequence[str], signals: Sequence[Signal]) -> None:
-        self.kind, self.lag = kind, signals[0].lag
-        self._read = [
-            (FieldReader(key, one, "the log"), one.factor(key)) for key, one in zip(keys, signals, strict=True)
-        ]
+    def __init__(self, signals: Mapping[str, Signal]) -> None:
+        self._read = {key: (FieldReader(key, one, "the log"), one.factor(key)) for key, one in signals.items()}
+        first = next(iter(signals.values()))
+        self.topic, self.lag = first.topic, first.lag
 
-    def values(self, message: Any) -> list[float]:
-        return [factor * reader.number(message) for reader, factor in self._read]
+    def values(self, message: Any) -> dict[str, float] | None:
+        """By key, in SI units; None where one of them is missing."""
+        found = {key: factor * reader.number(message) for key, (reader, factor) in self._read.items()}
+        return found if all(map(math.isfinite, found.values())) else None
 
-    def __call__(self, t: float, arrived: float, message: Any) -> Event | None:
-        values = self.values(message)
-        return Event(self.kind, t - self.lag, arrived, tuple(values)) if all(map(math.isfinite, values)) else None
+
+def _commanded(numbers: _Numbers, t: float, arrived: float, message: Any) -> Event | None:
+    """The commanded speed and turn rate of [body_command]."""
+    values = numbers.values(message)
+    return None if values is None else Event("command", t - numbers.lag, arrived, tuple(values.values()))
 
 
 class _Imu:
@@ -253,25 +260,23 @@ class _Imu:
         if len({signals[key].topic for key in given}) > 1 or len({signals[key].lag for key in given}) > 1:
             said = f"{key_place(*given)} must come from one topic with one lag, as one IMU measures them"
             raise LogError(f"{manifest.file}: {said}")
+        self._numbers = _Numbers({key: signals[key] for key in given})
         self._complete = given == keys
-        self._numbers = _Numbers("imu", given, [signals[key] for key in given])
         R = reader.mounts.imu.R_body_sensor
         self._R_sensor_body = None if (np.eye(3) == R).all() else R.T
         self._drop = reader._drop
 
     def __call__(self, t: float, arrived: float, message: Any) -> Event | None:
-        for covariance in (
-            part(message, "angular_velocity_covariance"),
-            part(message, "linear_acceleration_covariance"),
-        ):
+        for name in ("angular_velocity_covariance", "linear_acceleration_covariance"):
+            covariance = part(message, name)
             if covariance is not None and len(covariance) and covariance[0] == -1.0:
                 self._drop("no IMU sample: its covariance says that rates or acceleration are not measured")
                 return None
         values = self._numbers.values(message)
-        if not (self._complete and all(map(math.isfinite, values))):
+        if values is None or not self._complete:
             self._drop("no IMU sample: not all six values are there and finite")
             return None
-        both = np.array(values).reshape(2, 3)
+        both = np.array(list(values.values())).reshape(2, 3)
         if self._R_sensor_body is not None:
             both = both @ self._R_sensor_body
         return Event("imu", t - self._numbers.lag, arrived, (both[0], both[1]))
@@ -307,38 +312,26 @@ class _Visual:
         return Event("relative_pose", t, arrived, (last, position, to_quaternion(R_body), covariance))
 
 
-class _Pose:
-    """[pose] as poses of another odometry; or as motions since the pose before."""
+class PoseEvents:
+    """Poses of [pose] as events: of another odometry, motions since the pose before, or headings of a GPS pose."""
 
-    def __init__(self, manifest: Manifest, signals: Mapping[str, Signal]) -> None:
-        self._names = [key.split(".")[1] for key in signals]
-        self._numbers = _Numbers("pose", list(signals), list(signals.values()))
-        self._sensor, self._relative = manifest.mounting(), manifest.pose_use == "relative"
+    def __init__(self, sensor: Sensor, use: str) -> None:
+        """use: "pose", "relative" or "gps"."""
+        self._sensor, self._use = sensor, use
         self._last: float | None = None
 
-    def __call__(self, t: float, arrived: float, message: Any) -> Event | None:
-        found = dict(zip(self._names, self._numbers.values(message), strict=True))
-        if not np.isfinite(list(found.values())).all():
-            return None
-        t -= self._sensor.lag
+    def event(
+        self, t: float, arrived: float, found: Mapping[str, float], yaw_noise: float | None = None
+    ) -> Event | None:
+        """Of a stamp [s] and signals of [pose] by name; yaw_noise: one sigma [rad], else that of the sensor."""
+        sensor, relative = self._sensor, self._use == "relative"
+        t -= sensor.lag
+        if self._use == "gps":
+            R = attitude_of(found) @ from_rpy(0.0, 0.0, -sensor.yaw)
+            return Event("heading", t, arrived, (float(to_rpy(R)[2]), yaw_noise or sensor.yaw_noise))
         before, self._last = self._last, t
-        values = sensed_pose(found, self._sensor, relative=self._relative)
-        if not self._relative:
-            return Event("pose", t, arrived, (*values[:2], None, "pose"))
-        return None if before is None else Event("relative_pose", t, arrived, (before, *values))
-
-
-class _PoseHeading:
-    """The attitude of a GPS pose as a heading."""
-
-    def __init__(self, manifest: Manifest, signals: Mapping[str, Signal]) -> None:
-        self._names = [key.split(".")[1] for key in signals]
-        self._numbers = _Numbers("heading", list(signals), list(signals.values()))
-        self._sensor = manifest.mounting()
-
-    def __call__(self, t: float, arrived: float, message: Any) -> Event | None:
-        found = dict(zip(self._names, self._numbers.values(message), strict=True))
-        if not np.isfinite(list(found.values())).all():
-            return None
-        R = attitude_of(found) @ from_rpy(0.0, 0.0, -self._sensor.yaw)
-        return Event("heading", t - self._sensor.lag, arrived, (float(to_rpy(R)[2]), self._sensor.yaw_noise))
+        position, quaternion, covariance = sensed_pose(found, sensor, relative=relative)
+        if not relative:
+            return Event("pose", t, arrived, (position, quaternion, None, "pose"))
+        values = (before, position, quaternion, covariance)
+        return None if before is None else Event("relative_pose", t, arrived, values)

@@ -1,4 +1,4 @@
-"""GPS fixes of a log as positions in metres, and the datum they are measured from."""
+"""GPS fixes as metres east, north and up of a datum, on the WGS-84 ellipsoid; their covariance."""
 
 from __future__ import annotations
 
@@ -9,15 +9,46 @@ import numpy as np
 from grouser.checks import FloatArray
 from grouser.errors import LogError
 from grouser.logs.frames import part
-from grouser.logs.geodesy import Datum, enu
 from grouser.logs.log import BoolArray
 from grouser.logs.manifest import Manifest
 from grouser.logs.raw import Raw
 from grouser.logs.robot_table import Gps
 
+A = 6378137.0
+"""Semi-major axis of WGS-84 [m]."""
+F = 1.0 / 298.257223563
+"""Flattening of WGS-84."""
+E2 = F * (2.0 - F)
+"""Its first eccentricity squared."""
+
+Datum = tuple[float, float, float]
+"""Latitude, longitude [deg], height above the ellipsoid [m]."""
 HIGHEST = 1e5
 """Heights of fixes [m] are below this."""
+NO_FIX = "no GPS fix: its status is below 0, or it is no place on Earth"
+"""Reason for which fixes are left out."""
 PLACE = ("pose.latitude", "pose.longitude", "pose.altitude")
+
+
+def ecef(latitude: FloatArray, longitude: FloatArray, height: FloatArray) -> FloatArray:
+    """Earth-centred, earth-fixed position [m], shape (…, 3), from angles [deg] and height [m]; closed form."""
+    phi, lam = np.radians(latitude), np.radians(longitude)
+    n = A / np.sqrt(1.0 - E2 * np.sin(phi) ** 2)  # radius of curvature in the prime vertical
+    across = (n + height) * np.cos(phi)
+    return np.stack([across * np.cos(lam), across * np.sin(lam), (n * (1.0 - E2) + height) * np.sin(phi)], axis=-1)
+
+
+def enu(latitude: FloatArray, longitude: FloatArray, height: FloatArray, datum: Datum) -> FloatArray:
+    """East, north, up [m] in the plane that touches the ellipsoid's normal at the datum, shape (…, 3).
+
+    Exact; no map projection and so no zones. 10 km from the datum `up` is 8 m below the ellipsoid's height.
+    """
+    phi, lam = np.radians(datum[0]), np.radians(datum[1])
+    lat, lon, up = (np.array([value]) for value in datum)
+    away: FloatArray = ecef(latitude, longitude, height) - ecef(lat, lon, up)
+    s, c, sl, cl = np.sin(phi), np.cos(phi), np.sin(lam), np.cos(lam)
+    R_enu_ecef = np.array([[-sl, cl, 0.0], [-s * cl, -s * sl, c], [c * cl, c * sl, s]])
+    return np.asarray(away @ R_enu_ecef.T)
 
 
 def with_datum(manifest: Manifest, raw: Raw) -> Manifest:
@@ -54,25 +85,16 @@ def localise(raw: Raw, manifest: Manifest) -> tuple[Datum, BoolArray]:
 
 
 def _no_fix(raw: Raw) -> BoolArray:
-    """Fixes that are none: by their status, not finite, out of range, or the (0, 0) of receivers that wait."""
-    latitude, longitude = raw.pose[PLACE[0]], raw.pose[PLACE[1]]
+    height, status = raw.pose.get(PLACE[2], 0.0), raw.pose.get("pose.status", 0.0)
+    return np.asarray(~is_fix(raw.pose[PLACE[0]], raw.pose[PLACE[1]], height, status))
+
+
+def is_fix(latitude: Any, longitude: Any, height: Any, status: Any) -> BoolArray:
+    """Whether fixes [deg, deg, m] are places on Earth; the (0, 0) of receivers that wait is none."""
     with np.errstate(invalid="ignore"):
-        there = (np.abs(latitude) <= 90.0) & (np.abs(longitude) <= 360.0) & ((latitude != 0.0) | (longitude != 0.0))
-        if PLACE[2] in raw.pose:
-            there &= np.abs(raw.pose[PLACE[2]]) < HIGHEST
-        if "pose.status" in raw.pose:
-            there &= raw.pose["pose.status"] >= 0.0
-    return np.asarray(~there)
-
-
-def is_fix(message: Any) -> bool:
-    """Whether a sensor_msgs/NavSatFix is a place on Earth; the (0, 0) of receivers that wait is none."""
-    latitude, longitude, altitude = (
-        float(part(message, name, np.nan)) for name in ("latitude", "longitude", "altitude")
-    )
-    there = abs(latitude) <= 90.0 and abs(longitude) <= 360.0 and (latitude != 0.0 or longitude != 0.0)
-    height = np.isnan(altitude) or abs(altitude) < HIGHEST
-    return there and bool(height) and float(part(part(message, "status"), "status", 0)) >= 0.0
+        there = (np.abs(latitude) <= 90.0) & (np.abs(longitude) <= 360.0)
+        there &= (np.asarray(latitude) != 0.0) | (np.asarray(longitude) != 0.0)
+        return np.asarray(there & (np.abs(height) < HIGHEST) & (np.asarray(status) >= 0.0))
 
 
 def fix_covariance(message: Any, gps: Gps | None) -> FloatArray:

@@ -1,7 +1,8 @@
-"""Frames of a robot as tf messages give them, and where sensors sit on the body by them."""
+"""Frames of a robot by its tf messages, and poses of sensors as poses of the body."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -9,10 +10,15 @@ import numpy as np
 
 from grouser.checks import FloatArray, listed, nearest
 from grouser.errors import LogError
-from grouser.rotation import from_quaternion
+from grouser.logs.log import Sensor
+from grouser.rotation import from_quaternion, from_rpy, skew, to_quaternion, to_rpy
 
 DEEPEST = 1000
 """Links of the longest chain; a longer one is a loop."""
+ROTATION_FIRST = np.ix_([3, 4, 5, 0, 1, 2], [3, 4, 5, 0, 1, 2])
+"""Rows of a ROS covariance, position first, in our order."""
+ATTITUDE = ("roll", "pitch", "yaw", "heading", "qw", "qx", "qy", "qz")
+"""Names of signals of [pose] that say how the sensor is turned."""
 
 
 def part(message: Any, name: str, default: Any = None) -> Any:
@@ -51,14 +57,14 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Mount:
-    """Where a sensor sits on the body."""
+    """Position and orientation of a sensor on the body."""
 
     R_body_sensor: FloatArray
     """Its axes in the body frame, (3, 3)."""
     p_body_sensor: FloatArray
     """Its origin in the body frame, (3,) [m]."""
     said: str
-    """How it was found, for people."""
+    """Its source, for people."""
 
 
 class Frames:
@@ -90,7 +96,7 @@ class Frames:
         up, down = self.chain(frame, base)
         frame, base = plain(frame), plain(base)
         common = self.links[up[-1]].parent if up else frame
-        (R_a, p_a), (R_b, p_b) = (self._in(start, common) for start in (frame, base))
+        (R_a, p_a), (R_b, p_b) = (composed(self.links[name][1:3] for name in names) for names in (up, down))
         names = [*up, common, *reversed(down)]
         moving = sorted(name for name in (*up, *down) if not self.links[name].static)
         said = f"tf {' → '.join(names)}" if len(names) > 1 else "it is the body's frame"
@@ -122,10 +128,88 @@ class Frames:
                 raise LogError(f"tf has a loop at frame {chain[-1]!r:.60}; each frame has one parent, up to the world")
         return chain
 
-    def _in(self, frame: str, above: str) -> tuple[FloatArray, FloatArray]:
-        """R and p of a frame in one of its ancestors."""
-        R, p = np.eye(3), np.zeros(3)
-        while frame != above:
-            link = self.links[frame]
-            R, p, frame = link.R_parent_frame @ R, link.R_parent_frame @ p + link.p_parent_frame, link.parent
-        return R, p
+
+def composed(links: Iterable[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
+    """R (…, 3, 3) and p (…, 3) of a frame in the parent of the last link; links: R, p of each in its parent, upward."""
+    R, p = np.eye(3), np.zeros(3)
+    for R_link, p_link in links:
+        R, p = R_link @ R, np.einsum("...ij,...j->...i", R_link, p) + p_link
+    return R, p
+
+
+def ros_pose(message: Any) -> tuple[FloatArray, FloatArray, FloatArray | None] | None:
+    """R and p of an Odometry, PoseStamped, PoseWithCovarianceStamped or TransformStamped, and its covariance (6, 6) in
+    ROS order; None where it has no usable pose."""
+    outer = part(message, "pose", part(message, "transform"))
+    inner = part(outer, "pose", outer)
+    place, turned = (
+        part(inner, a, part(inner, b)) for a, b in (("position", "translation"), ("orientation", "rotation"))
+    )
+    if place is None or turned is None:
+        return None
+    p, q = xyz(place), wxyz(turned)
+    if not (np.isfinite(p).all() and np.isfinite(q).all() and q.any()):
+        return None
+    given = part(outer, "covariance")
+    matrix = None if given is None else np.array(given, dtype=np.float64).reshape(6, 6)
+    return from_quaternion(q), p, matrix
+
+
+def body_pose(
+    R: FloatArray, p: FloatArray, R_body_sensor: FloatArray, p_body_sensor: FloatArray, *, relative: bool = False
+) -> tuple[FloatArray, FloatArray]:
+    """Position and rotation of the body from those of a sensor in its world: T_wb = T_ws T_sb.
+
+    relative: from the motion of the sensor, in its axes before: T_bs T T_sb.
+    """
+    R_turned = R @ R_body_sensor.T
+    position = p - R_turned @ p_body_sensor
+    if relative:
+        return p_body_sensor + R_body_sensor @ position, R_body_sensor @ R_turned
+    return position, R_turned
+
+
+def step_covariance(
+    matrix: FloatArray, R: FloatArray, R_body_sensor: FloatArray, p_body_sensor: FloatArray
+) -> FloatArray:
+    """Covariance (6, 6) of (rotation, translation) of the body in its axes, from that of ROS, axes of the world.
+
+    Errors of the body are Ad(T_bs) times those of the sensor.
+    """
+    A = np.zeros((6, 6))
+    turn = R_body_sensor @ R.T
+    A[:3, :3] = A[3:, 3:] = turn
+    A[3:, :3] = skew(p_body_sensor) @ turn
+    return np.asarray(A @ matrix[ROTATION_FIRST] @ A.T)
+
+
+def attitude_of(found: Mapping[str, float]) -> FloatArray:
+    """R_world_sensor of the signals of [pose], by name [rad]."""
+    if "qw" in found:
+        return from_quaternion([found[name] for name in ("qw", "qx", "qy", "qz")])
+    yaw = 0.5 * np.pi - found["heading"] if "heading" in found else found["yaw"]
+    return from_rpy(found.get("roll", 0.0), found.get("pitch", 0.0), yaw)
+
+
+def sensed_pose(
+    found: Mapping[str, float], sensor: Sensor, *, relative: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Position (3,), quaternion (4,) of the body and the sensor's covariance (6, 6), rotation first, from signals of
+    [pose] by name."""
+    p = np.array([found.get(name, 0.0) for name in ("x", "y", "z")])
+    R_mounted, lever = from_rpy(0.0, 0.0, sensor.yaw), np.array([sensor.x, sensor.y, sensor.z])
+    position, R = body_pose(attitude_of(found), p, R_mounted, lever, relative=relative)
+    sigma = [sensor.attitude_noise, sensor.attitude_noise, sensor.yaw_noise, *[sensor.position_noise] * 3]
+    return position, to_quaternion(R), np.diag(np.square(sigma))
+
+
+def degrees(R: FloatArray) -> str:
+    """A rotation for people."""
+    roll, pitch, yaw = np.degrees(to_rpy(R)) + 0.0
+    return f"roll {roll:.1f}°, pitch {pitch:.1f}°, yaw {yaw:.1f}°"
+
+
+def rotation_lines(R: FloatArray) -> str:
+    """The lines of a manifest that say how the IMU is turned."""
+    roll, pitch, yaw = (round(float(one), 4) + 0.0 for one in to_rpy(R))
+    return f"imu_rpy = [{roll:g}, {pitch:g}, {yaw:g}] in [robot]"

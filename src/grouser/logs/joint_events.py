@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -102,19 +102,3 @@ class _Value:
             moved = math.remainder(moved, self._round)
         self._counted, self._last = 0.0, (t, value)
         self._values[self._at] = np.nan if last is None else moved / (t - last[0])
-
-
-def joint_takers(
-    manifest: Manifest, joints: Sequence[str], event: Callable[..., Any]
-) -> Mapping[str, Callable[[float, float, Any], Any]]:
-    """By topic, a function of stamp, arrival and message that makes an event of the joints, or None."""
-    messages = JointMessages(manifest, joints)
-
-    def of(topic: str) -> Callable[[float, float, Any], Any]:
-        def take(t: float, arrived: float, message: Any) -> Any:
-            found = messages.take(topic, t, message)
-            return None if found is None else event("joints", found[0], arrived, found[1])
-
-        return take
-
-    return {topic: of(topic) for topic in messages.topics}

@@ -1,58 +1,48 @@
-"""How a CSV file is laid out: delimiter, heading, line of units, decimal commas, remarks; by its first lines."""
+"""The layout of a CSV file: delimiter, heading, line of units, decimal commas, remarks; by its first lines."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from grouser.checks import FloatArray
+from grouser.logs.manifest import Csv
 from grouser.logs.table import column_names, is_number, text_of
-from grouser.logs.unit_words import bare, is_counts, unit_word
+from grouser.logs.units import bare, is_counts, unit_word
 
 LOOKED = 1 << 16
 """Bytes of the file that are looked at."""
 ROWS = 300
 """Rows whose numbers are kept."""
 MARKS = ("#", "%", "//")
-"""How remarks begin."""
+"""Beginnings of remarks."""
 OTHER_UNITS = ("pix", "px", "pixel", "v", "w", "%", "1", "-", "bool", "enum", "count")
 """Units that no signal has, but that a line of units may hold."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """How a CSV file seems to be laid out; the fields of [csv]."""
+    """The likely layout of a CSV file."""
 
     names: tuple[str, ...]
     """The heading, or 0, 1, … without one."""
-    lines: int = 1
-    """Lines above the numbers."""
-    in_comment: bool = False
-    """Whether the last remark above the numbers names the columns."""
-    names_line: int | None = None
-    """Which line names the columns, where it is not the last one; from 1."""
-    units_line: int | None = None
-    """Which line says the units."""
+    csv: Csv
+    """Delimiter, heading and the like."""
     units: tuple[str, ...] = ()
-    """What it says."""
-    delimiter: str = ","
-    """What stands between two cells."""
-    decimal: str = "."
-    """What stands before a fraction."""
-    comment: str = "#"
-    """How remarks begin."""
+    """The cells of the line of units."""
     sample: dict[str, FloatArray] = field(default_factory=dict)
     """The first numbers of each column."""
 
     @property
     def header(self) -> bool:
         """Whether there is a heading."""
-        return self.lines > 0 or self.in_comment
+        return bool(self.csv.header)
 
     def unit_of(self, name: str) -> str:
-        """What the line of units says of a column; empty where there is none."""
+        """The unit of a column by the line of units; empty where there is none."""
         at = self.names.index(name)
         return self.units[at] if at < len(self.units) else ""
 
@@ -70,32 +60,31 @@ def layout(path: Path) -> Layout:
     delimiter, decimal = _separators(rows)
     table = [_cells(row, delimiter) for row in rows]
     is_data = [_is_data(row, decimal) for row in table]
+    csv = partial(Csv.model_construct, delimiter=delimiter, decimal=decimal, comment=comment)  # a draft, not checked
     if not any(is_data):
-        return Layout(names=tuple(_cells(rows[0], delimiter) if rows else first), delimiter=delimiter, comment=comment)
+        return Layout(names=tuple(table[0] if rows else first), csv=csv(decimal="."))
     n = is_data.index(True)
     heading, data = table[:n], [row for row, good in zip(table[n:], is_data[n:], strict=True) if good][:ROWS]
     width = len(data[0])
-    in_comment = False
-    if not heading and remarks:
-        above = _cells(remarks[-1].lstrip()[len(comment) :].strip(), delimiter)
+    names = [str(k) for k in range(width)]
+    if not heading:
+        above = _cells(remarks[-1].lstrip()[len(comment) :].strip(), delimiter) if remarks else []
         in_comment = len(above) == width and not _is_data(above, decimal)
-        names = above if in_comment else [str(k) for k in range(width)]
-        return Layout(
-            names=tuple(names), lines=0, in_comment=in_comment, delimiter=delimiter, decimal=decimal, comment=comment,
-            sample=_sample(names, data, decimal),
-        )  # fmt: skip
-    units_at = next((k for k, row in enumerate(heading) if _says_units(row)), None)
+        names = above if in_comment else names
+        header = "comment" if in_comment else False
+        return Layout(names=tuple(names), csv=csv(header=header), sample=_sample(names, data, decimal))
+    units_at = next((k for k, row in enumerate(heading) if len(heading) > 1 and _says_units(row)), None)
     named = [k for k, row in enumerate(heading) if k != units_at and abs(len(row) - width) <= 1]
     # A line of words, "Set robot speed", may stand above one of short names.
     names_at = min(named, key=lambda k: (sum(" " in cell.strip() for cell in heading[k]), -k)) if named else n - 1
-    names = heading[names_at] if heading else [str(k) for k in range(width)]
-    return Layout(
-        names=tuple(names), lines=n, delimiter=delimiter, decimal=decimal, comment=comment,
+    names = heading[names_at]
+    found = csv(
+        header=n if n > 1 else True,
         names_line=None if names_at == n - 1 else names_at + 1,
-        units_line=None if units_at is None or len(heading) < 2 else units_at + 1,
-        units=() if units_at is None or len(heading) < 2 else tuple(heading[units_at]),
-        sample=_sample(names, data, decimal),
-    )  # fmt: skip
+        units_line=None if units_at is None else units_at + 1,
+    )
+    units = () if units_at is None else tuple(heading[units_at])
+    return Layout(names=tuple(names), csv=found, units=units, sample=_sample(names, data, decimal))
 
 
 def _separators(rows: list[str]) -> tuple[str, str]:

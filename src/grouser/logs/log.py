@@ -34,7 +34,7 @@ JOINTS = {
     "currents": ("current", "A"),
     "efforts": ("effort", "N m or N"),
 }
-"""How the columns of a log's joints begin, and their units: a log does not say which of its joints slide."""
+"""Prefixes of the columns of a log's joints in a table, and their units: a log does not say which joints slide."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -56,6 +56,13 @@ class Poses:
 
     def __len__(self) -> int:
         return len(self.time)
+
+    def some(self, chosen: Any) -> Poses:
+        """Poses by a mask or a slice, shape (m,)."""
+        sigma = None if self.sigma is None else self.sigma[chosen]
+        time, position, attitude = self.time[chosen], self.position[chosen], self.attitude[chosen]
+        segment = self.segment[chosen]
+        return replace(self, time=time, position=position, attitude=attitude, segment=segment, sigma=sigma)
 
     def to_pandas(self) -> DataFrame:
         """A table indexed by time t [s]; `attrs["units"]` names the unit of each column."""
@@ -92,14 +99,14 @@ class Sensor:
     attitude_noise: float = 0.005
     """One sigma of one measured roll or pitch [rad]."""
     time_noise: float = 0.0
-    """One sigma of one time stamp [s]: how much the lag differs from pose to pose."""
+    """One sigma of one time stamp [s]: the spread of the lag between poses."""
     lag_spread: float = 0.0
-    """How much the lag differs from one log of this robot to another, one sigma [s]."""
+    """Spread of the lag between logs of this robot, one sigma [s]."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Log:
-    """What was measured, n samples of the vehicle's inputs and m poses.
+    """The measurements of a drive: n samples of the vehicle's inputs and m poses.
 
     Inside a segment time rises strictly and no hole is longer than the manifest's longest gap. Nothing is ever
     interpolated from one segment to the next.
@@ -141,7 +148,7 @@ class Log:
     vehicle: str | None
     """Vehicle name, or absolute path of its file, that `gr.vehicle` takes; None if the manifest names none."""
     report: Report
-    """What reading found and rejected."""
+    """Rejected rows, gaps and problems."""
 
     def __len__(self) -> int:
         return len(self.time)
@@ -218,15 +225,8 @@ class Log:
         samples, poses = _run(samples), _run(poses)
         of = np.zeros(self.n_segments, dtype=np.int64)
         of[left] = np.arange(len(left))
-        sigma = self.poses.sigma
-        kept = replace(
-            self.poses,
-            time=self.poses.time[poses],
-            position=self.poses.position[poses],
-            attitude=self.poses.attitude[poses],
-            segment=of[self.poses.segment[poses]],
-            sigma=None if sigma is None else sigma[poses],
-        )
+        kept = self.poses.some(poses)
+        kept = replace(kept, segment=of[kept.segment])
         changed: dict[str, Any] = {}
         for name in ("time", *JOINTS, *COLUMNS, "body_command", "label"):
             given = getattr(self, name)
@@ -289,7 +289,7 @@ class Log:
 
 
 def joint_index(vehicle: Vehicle, joint: str, where: str) -> int:
-    """Where a joint stands among those of a vehicle; LogError if it has no such joint."""
+    """Index of a joint among those of a vehicle; LogError if it has no such joint."""
     if joint not in vehicle.joints:
         known = ", ".join(vehicle.joints)
         raise LogError(f"{where}: vehicle '{vehicle.name}' has no joint {joint!r:.60}; joints are {known}")

@@ -1,4 +1,4 @@
-"""What a log's manifest may hold: which columns or topics are which signals, in which units.
+"""The manifest of a log: which columns or topics are which signals, in which units.
 
 Imported only when a log is read, because pydantic is slow to load.
 """
@@ -16,11 +16,10 @@ from grouser.checks import nearest
 from grouser.errors import LogError
 from grouser.files import check_schema, read_toml
 from grouser.logs import robot_table
-from grouser.logs.fields import Finite, Positive, Table
-from grouser.logs.log import Sensor
+from grouser.logs.log import JOINTS, Sensor
 from grouser.logs.pose_table import PoseTable, SensorTable
 from grouser.logs.robot_table import RobotTable
-from grouser.logs.signal_table import Signal, Source, given
+from grouser.logs.signal_table import Finite, Positive, Signal, Source, Table, given
 
 SCHEMA = "grouser/log@1"
 ONE_EACH = ("attitude", "gyro", "acceleration", "pose")
@@ -29,7 +28,7 @@ MAX_BYTES = 200_000
 
 
 class Csv(Table):
-    """How the text is laid out."""
+    """Layout of the text."""
 
     header: bool | Annotated[int, Field(ge=0, le=100)] | Literal["comment"] = True
     """Whether the first line names the columns; or how many lines stand above the numbers; or "comment": the last
@@ -41,9 +40,9 @@ class Csv(Table):
     delimiter: str = ","
     """One character; a blank stands for any white space."""
     decimal: Literal[".", ","] = "."
-    """What stands before the fraction of a number."""
+    """Decimal mark."""
     comment: Annotated[str, Field(min_length=1, max_length=2)] = "#"
-    """How lines begin that are remarks."""
+    """Beginning of lines that are remarks."""
 
     @model_validator(mode="after")
     def _one_character(self) -> Csv:
@@ -96,7 +95,7 @@ class BodyCommand(Table):
 
 
 class Segments(Table):
-    """Where unbroken stretches end."""
+    """Ends of unbroken segments."""
 
     column: Source | None = None
     """A new value begins a new segment."""
@@ -120,7 +119,7 @@ class Outage(Table):
 
 
 class Limits(Table):
-    """What is possible; beyond it a sample is wrong."""
+    """Physical limits; a sample beyond them is wrong."""
 
     joint_rate: Positive = 1e5
     """Fastest a joint turns [rad/s] or slides [m/s]; faster samples are rejected."""
@@ -159,7 +158,7 @@ class Manifest(Table, BaseModel):
 
     @property
     def pose_use(self) -> str:
-        """What the poses are for the chain on board: "reference", "gps", "pose" or "relative"."""
+        """Use of the poses by the chain on board: "reference", "gps", "pose" or "relative"."""
         is_gps = self.pose is not None and self.pose.is_gps
         return self.robot.pose or ("gps" if is_gps else "reference")
 
@@ -169,19 +168,7 @@ class Manifest(Table, BaseModel):
 
     def signals(self) -> dict[str, Signal]:
         """Every signal but those of the pose, by key: "rates.FL", "attitude.roll", "segments.column"."""
-        tables = (
-            "rates",
-            "angles",
-            "commands",
-            "currents",
-            "efforts",
-            "labels",
-            "attitude",
-            "gyro",
-            "acceleration",
-            "body_command",
-            "segments",
-        )
+        tables = (*JOINTS, "labels", "attitude", "gyro", "acceleration", "body_command", "segments")
         return {f"{table}.{name}": one for table in tables for name, one in given(getattr(self, table))}
 
     def pose_signals(self) -> dict[str, Signal]:

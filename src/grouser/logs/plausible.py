@@ -1,4 +1,4 @@
-"""Whether the signals of a log agree with each other, or the manifest says a wrong unit, sign or column of some."""
+"""Contradictions between the signals of a log, by a wrong unit, sign or column in its manifest."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from grouser.errors import LogError
 from grouser.logs.delay import lag_problems
 from grouser.logs.log import JOINTS, Log, joint_index
 from grouser.logs.manifest import Manifest
-from grouser.logs.report import Problem
+from grouser.logs.report import Problem, error, errors, rate_keys
 from grouser.logs.stuck import reading_problems
 from grouser.logs.tilt import tilt_problems
 from grouser.logs.turning import backward_problems, turning_problems
-from grouser.logs.windows import chords, integral, rolled, windows_of
+from grouser.logs.windows import chords, clipped, rolled, windows_of
 from grouser.vehicles.vehicle import Vehicle
 
 FACTOR = 6.0
@@ -36,33 +36,27 @@ def check_joints(manifest: Manifest, vehicle: Vehicle) -> None:
             joint_index(vehicle, joint, f"{manifest.file}, table [{table}]")
 
 
-def check_units(log: Log, manifest: Manifest, vehicle: Vehicle | None) -> None:
-    """Refuses a log from which nothing sensible can be learned, with the first of its errors."""
-    refuse(log, manifest, find_problems(log, manifest, vehicle))
-
-
 def refuse(log: Log, manifest: Manifest, problems: list[Problem]) -> None:
     """Raises the first error, if there is one."""
-    errors = [one for one in problems if one.severity == "error"]
-    if errors:
-        more = f" ({len(errors) - 1} more: grouser check LOG --manifest {manifest.file})" if len(errors) > 1 else ""
+    if found := errors(problems):
+        more = f" ({len(found) - 1} more: grouser check LOG --manifest {manifest.file})" if len(found) > 1 else ""
         raise LogError(
-            f"{log.name}, {errors[0]}; check_units = false in [limits] of {manifest.file} uses it as it is{more}"
+            f"{log.name}, {found[0]}; check_units = false in [limits] of {manifest.file} uses it as it is{more}"
         )
 
 
 def find_problems(log: Log, manifest: Manifest, vehicle: Vehicle | None) -> list[Problem]:
-    """All that is found wrong, errors first; consequences of a wrong unit of the rates or the yaw are not searched."""
+    """All contradictions, errors first; consequences of a wrong unit of the rates or the yaw are not searched."""
     problems = reading_problems(log, manifest)
-    if len(log.poses) > 1 and not any(one.severity == "error" for one in problems):
+    if len(log.poses) > 1 and not errors(problems):
         found = windows_of(log, CHORD)
-        wheels = None if vehicle is None else rolled(log, vehicle, found)
+        wheels = None if vehicle is None else rolled(vehicle, found)
         wrong = [] if wheels is None else backward_problems(wheels)
         wrong = wrong or ([] if vehicle is None else _rate_problems(log, manifest, vehicle))
-        wrong = wrong or turning_problems(log, manifest, vehicle, found, wheels)
+        wrong = wrong or turning_problems(manifest, vehicle, found, wheels)
         problems += wrong
-        fine = not any(one.severity == "error" for one in wrong)
-        problems += tilt_problems(log, manifest, found, wheels if fine else None)
+        fine = not errors(wrong)
+        problems += tilt_problems(manifest, found, wheels if fine else None)
         problems += lag_problems(log, manifest) if fine else []
     return sorted(problems, key=lambda one: one.severity != "error")
 
@@ -72,41 +66,36 @@ def _rate_problems(log: Log, manifest: Manifest, vehicle: Vehicle) -> list[Probl
     drive = travelled(log, vehicle)
     if not drive.rim:
         return []
-    still = [wheel for wheel in drive.rim if drive.rim[wheel] == 0.0 and drive.seen[wheel] > LEAST]
+    still = [wheel for wheel in drive.rim if drive.rim[wheel] == 0.0 and drive.by_poses[wheel] > LEAST]
     if still:
-        return [Problem(
-            key=", ".join(f"rates.{wheel}" for wheel in still), severity="error",
-            message=f"{manifest.rates[still[0]].source}: the rate of wheel {still[0]} is zero throughout, though the"
-            f" poses move {drive.moved:.3g} m",
-            remedy="leave it out of table [rates] if it was not measured",
-        )]  # fmt: skip
+        message = f"{manifest.rates[still[0]].source}: the rate of wheel {still[0]} is zero throughout, though the"
+        remedy = "leave it out of table [rates] if it was not measured"
+        return [error(rate_keys(still), f"{message} poses move {drive.moved:.3g} m", remedy)]
     if not vehicle.arrays.rollers.any() and max(drive.rim.values()) <= FACTOR * min(drive.rim.values()):
         # The wheels agree with each other, so all rates are wrong, or the pose is.
         wheels, way, moved = list(drive.rim), drive.ahead, drive.moved
     else:
-        off = {wheel: max(drive.rim[wheel], 1e-9) / max(drive.seen[wheel], 1e-9) for wheel in drive.rim}
+        off = {wheel: max(drive.rim[wheel], 1e-9) / max(drive.by_poses[wheel], 1e-9) for wheel in drive.rim}
         worst = max(off, key=lambda wheel: abs(math.log(off[wheel])))
         wheels = [wheel for wheel in off if FACTOR > off[wheel] / off[worst] > 1.0 / FACTOR]
-        way, moved = drive.rim[worst], drive.seen[worst]
+        way, moved = drive.rim[worst], drive.by_poses[worst]
     ratio = max(way, 1e-9) / max(moved, 1e-9)
     if max(way, moved) < LEAST or 1.0 / FACTOR <= ratio <= FACTOR:
         return []
     columns = " and ".join(dict.fromkeys(manifest.rates[wheel].source for wheel in wheels))
     times = f"{ratio:.3g} times" if ratio > 1.0 else f"1/{1.0 / ratio:.3g}"
-    return [Problem(
-        key=", ".join(f"rates.{wheel}" for wheel in wheels), severity="error",
-        message=f"{columns}: by its rates wheel {wheels[0]} would roll {way:.3g} m where the poses move"
-        f" {moved:.3g} m, {times} as far; {_hint(ratio, len(wheels) == len(drive.rim), log, manifest)}",
-        remedy="set unit or scale, unless the wheels did spin in place or the vehicle was carried",
-    )]  # fmt: skip
+    message = f"{columns}: by its rates wheel {wheels[0]} would roll {way:.3g} m where the poses move {moved:.3g} m,"
+    hint = _hint(ratio, len(wheels) == len(drive.rim), log, manifest)
+    remedy = "set unit or scale, unless the wheels did spin in place or the vehicle was carried"
+    return [error(rate_keys(wheels), f"{message} {times} as far; {hint}", remedy)]
 
 
 class Travel(NamedTuple):
-    """How far things went [m], added up over displacements of about a second."""
+    """Distances [m], added up over displacements of about a second."""
 
     rim: dict[str, float]
     """Each wheel's rim, by its rate."""
-    seen: dict[str, float]
+    by_poses: dict[str, float]
     """Each wheel's centre, by the poses."""
     ahead: float
     """The mean of the wheels' rims, forward less backward."""
@@ -115,30 +104,25 @@ class Travel(NamedTuple):
 
 
 def travelled(log: Log, vehicle: Vehicle) -> Travel:
-    """What the wheels rolled and what the poses moved."""
-    found, sensor = chords(log, CHORD), log.sensor
-    ends = [np.searchsorted(log.elapsed, log.pose_elapsed[pose]) for pose in (found.start, found.stop)]
-    first, last = (np.minimum(sample, len(log) - 1) for sample in ends)
-    rim, seen, rolled, held = {}, {}, [], vehicle.held_directions
+    """Distances by the wheels and by the poses."""
+    found, held = chords(log, CHORD), vehicle.held_directions
+    rim, by_poses, ahead = {}, {}, []
     for i, wheel in enumerate(vehicle.wheels):
         if wheel not in log.rates:
             continue
         speed = log.rates[wheel] * vehicle.arrays.radius[i] * vehicle.arrays.held[i, 0]
-        ways, path = integral(np.abs(speed), log), integral(speed, log)
-        rim[wheel] = _total(ways[last] - ways[first])
-        rolled.append(path[last] - path[first])
-        along, across, _ = vehicle.wheel_positions[i] - (sensor.x, sensor.y, 0.0)
-        moved = np.stack([found.forward - found.turn * across, found.left + found.turn * along])
-        seen[wheel] = _total(
-            np.linalg.norm(moved, axis=0) if not vehicle.arrays.rollers[i] else np.abs(held[i] @ moved)
-        )
-    ahead = _total(np.abs(np.mean(rolled, axis=0))) if rolled else 0.0
-    return Travel(rim=rim, seen=seen, ahead=ahead, moved=_total(np.hypot(found.forward, found.left)))
+        rim[wheel] = _total(found.change(np.abs(speed)))
+        ahead.append(found.change(speed))
+        moved = np.stack(found.of_point(*vehicle.wheel_positions[i, :2]))
+        along = np.abs(held[i] @ moved) if vehicle.arrays.rollers[i] else np.linalg.norm(moved, axis=0)
+        by_poses[wheel] = _total(along)
+    mean = _total(np.abs(np.mean(ahead, axis=0))) if ahead else 0.0
+    return Travel(rim=rim, by_poses=by_poses, ahead=mean, moved=_total(np.hypot(found.forward, found.left)))
 
 
 def _total(lengths: FloatArray) -> float:
-    """The sum, in which no one length counts for more than three long ones, so that a glitch does not decide."""
-    return float(np.sum(np.minimum(lengths, 3.0 * np.percentile(lengths, 98.0)))) if lengths.size else 0.0
+    """Sum of lengths, outliers limited."""
+    return float(np.sum(clipped(lengths)))
 
 
 def _hint(ratio: float, every: bool, log: Log, manifest: Manifest) -> str:

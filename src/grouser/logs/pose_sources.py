@@ -1,4 +1,4 @@
-"""Which topic of a bag is a reference for calibration: motion capture, lidar, map, GPS; and which is wheel odometry."""
+"""Topics of a bag that are references for calibration: motion capture, lidar, map, GPS; or wheel odometry."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from grouser.errors import LogError
-from grouser.logs.bag_frames import frame_of
 from grouser.logs.frames import Frames, leaf, plain
+from grouser.logs.mounts import frame_of
 
 POSES = {
     "nav_msgs/msg/Odometry": ("pose.pose.position", "pose.pose.orientation"),
@@ -21,7 +21,7 @@ POSES = {
 """Types that say where something is, and in which fields."""
 FIX = "sensor_msgs/msg/NavSatFix"
 BEST, GOOD, MAP, SEEN, PLAIN, GPS, SUSPECT = range(7)
-"""How good a reference is, best first."""
+"""Quality of a reference, best first."""
 WORDS = (
     (BEST, r"mocap|vicon|optitrack|qualisys|truth|gt|leica|total_?station|vrpn"),
     (GOOD, r"lidar|laser|icp|ndt|slam|loam|lio|\w*lio|cartographer|carto|rtk|ins|novatel|amcl|global|map|localization"),
@@ -35,10 +35,10 @@ BASES = ("base_link", "base_footprint", "chassis", "base", "body")
 
 
 class Source(NamedTuple):
-    """Something that may be a reference."""
+    """A possible reference."""
 
     rank: int
-    """How good it is: BEST … SUSPECT."""
+    """Its quality: BEST … SUSPECT."""
     topic: str
     """Its topic; /tf for a chain of frames."""
     kind: str
@@ -74,7 +74,7 @@ def base_of(frames: Frames, near: str) -> str:
 
 
 def rank_of(topic: str, world: str) -> int:
-    """How good a pose is, by the words in the name of its topic and by the frame it is in."""
+    """Quality of a pose, by the words in the name of its topic and by the frame it is in."""
     words = [one for one in re.split(r"[/_\-.]+", topic.lower()) if one]
     joined = ["_".join(pair) for pair in pairwise(words)]
     for rank, pattern in WORDS:
@@ -99,7 +99,7 @@ def _of_tf(path: Path, frames: Frames, near: str) -> Source | None:
     base = base_of(frames, near)
     if base not in frames.links:
         return None
-    from grouser.logs.tf_poses import tf_poses
+    from grouser.logs.mounted import tf_poses
 
     root = base
     while root in frames.links and len(frames.names) < 10_000:

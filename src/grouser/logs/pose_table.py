@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from grouser.logs.fields import Finite, NotNegative, Positive, Seconds, Table
-from grouser.logs.signal_table import Source, given
+from grouser.logs.signal_table import Finite, NotNegative, Positive, Seconds, Source, Table, Vector, given
 
 
 class PoseTable(Table):
@@ -40,7 +39,7 @@ class PoseTable(Table):
     sigma_y: Source | None = None
     sigma_yaw: Source | None = None
     """[rad]"""
-    datum: Annotated[list[Finite], Field(min_length=3, max_length=3)] | None = None
+    datum: Vector | None = None
     """Latitude, longitude [deg], height [m] of the origin; default: the first fix."""
     increments: bool = False
     """Whether x, y and yaw are what the pose changed by since the row above, in axes of the sensor at that row."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from grouser.checks import FloatArray
 from grouser.logs import signals
+from grouser.logs.fixes import NO_FIX, localise
 from grouser.logs.log import BoolArray, IntArray, Poses
 from grouser.logs.manifest import Manifest
 from grouser.logs.raw import Raw
@@ -35,16 +37,8 @@ class Fresh(NamedTuple):
 
     row: IntArray
     """Row of the file at or after which each came, shape (m,)."""
-    time: FloatArray
-    """[s], shape (m,)."""
-    position: FloatArray
-    """[m], shape (m, 3)."""
-    attitude: FloatArray
-    """Roll, pitch, yaw [rad], shape (m, 3)."""
-    sigma: FloatArray | None
-    """One sigma of x, y [m], yaw [rad], shape (m, 3), where the log gives it."""
-    datum: tuple[float, float, float] | None
-    """Latitude, longitude [deg] and height [m] of the origin of GPS positions."""
+    poses: Poses
+    """Their segment is zero, and yaw is not unwrapped."""
     jumps: IntArray
     """Rows at which the sensor lost its place: it jumped and stayed there."""
     tally: Tally
@@ -53,16 +47,14 @@ class Fresh(NamedTuple):
 
 def fresh_poses(raw: Raw, manifest: Manifest) -> Fresh:
     """Poses that are new where they stand, finite, and within reach of the one before."""
-    tally = Tally(raw.tally.file, raw.tally.what)
+    tally, none = Tally(raw.tally.file, raw.tally.what), np.empty(0, dtype=np.int64)
     if not raw.pose:
-        none = np.empty(0, dtype=np.int64)
-        return Fresh(none, np.empty(0), np.empty((0, 3)), np.empty((0, 3)), None, None, none, tally)
+        nothing = np.empty((0, 3))
+        return Fresh(none, Poses(time=np.empty(0), position=nothing, attitude=nothing, segment=none), none, tally)
     datum, no_fix = None, np.zeros(len(raw.pose_time), np.bool_)
     if "pose.latitude" in raw.pose:
-        from grouser.logs.fixes import localise
-
         datum, no_fix = localise(raw, manifest)
-    lost = _integrate(raw) if manifest.pose is not None and manifest.pose.increments else np.empty(0, dtype=np.int64)
+    lost = _integrate(raw) if manifest.pose is not None and manifest.pose.increments else none
     # Column by column, and tables only of the poses that are kept: a long log has room for its numbers, not for copies.
     position, attitude = [_column(raw, name) for name in "xyz"], _attitude(raw)
     good, window = np.arange(len(raw.pose_time)), _windows(raw)
@@ -72,7 +64,7 @@ def fresh_poses(raw: Raw, manifest: Manifest) -> Fresh:
         tally.add(reason, _lines(raw.line, raw.pose_row[good[bad]]))
         good = good[~bad]
 
-    drop(no_fix, "no GPS fix: its status is below 0, or it is no place on Earth")
+    drop(no_fix, NO_FIX)
     finite = np.isfinite(raw.pose_time)
     numbers = {key: column for key, column in raw.pose.items() if not key.startswith("pose.sigma")}
     for column in (*numbers.values(), *attitude):
@@ -98,9 +90,11 @@ def fresh_poses(raw: Raw, manifest: Manifest) -> Fresh:
     if manifest.pose is not None and manifest.pose.catches_up:
         late = _catching_up(raw.pose_time[good], window[good])
         drop(late, "late, the sensor was catching up after a hole in its stream")
-    row, time = _some(raw.pose_row, good), _some(raw.pose_time, good)
-    sigma = _sigma(raw, manifest, good)
-    return Fresh(row, time, _rows(position, good), _rows(attitude, good), sigma, datum, jumps, tally)
+    poses = Poses(
+        time=_some(raw.pose_time, good), position=_rows(position, good), attitude=_rows(attitude, good),
+        segment=np.zeros(len(good), np.int64), sigma=_sigma(raw, manifest, good), datum=datum,
+    )  # fmt: skip
+    return Fresh(_some(raw.pose_row, good), poses, jumps, tally)
 
 
 def _integrate(raw: Raw) -> IntArray:
@@ -123,33 +117,31 @@ def _integrate(raw: Raw) -> IntArray:
 
 def placed(fresh: Fresh, rows: Rows) -> Poses:
     """The poses in the segments of the rows around them; a pose between two segments belongs to none."""
-    kept = segment = np.empty(0, dtype=np.int64)
-    if len(rows.row):
-        line, last = rows.raw.line, len(rows.row) - 1
-        before = np.searchsorted(rows.row, fresh.row, side="right") - 1
-        after = np.searchsorted(rows.row, fresh.row, side="left")
-        inside = (before >= 0) & (after <= last)
-        segment = rows.segment[np.maximum(before, 0)]
-        keep = inside & (segment == rows.segment[np.minimum(after, last)])
-        fresh.tally.add("between two segments, where the inputs are missing", _lines(line, fresh.row[~keep]))
-        # A clock that stands still or runs back inside a segment makes a pose worthless.
-        kept = np.flatnonzero(keep)
-        rising = _rising(fresh.time[kept], segment[kept])
-        fresh.tally.add("out of order or repeated", _lines(line, fresh.row[kept[~rising]]))
-        kept = kept[rising]
-        rates = [column for key, column in rows.values.items() if key.startswith("rates.")]
-        turned = turned_by(rates, rows.time, rows.segment)[before[kept]]
-        pose = np.concatenate([fresh.position[kept], fresh.attitude[kept]], axis=1)
-        stands = frozen(pose, fresh.time[kept], segment[kept], turned)
-        fresh.tally.add(FROZEN, _lines(line, fresh.row[kept[stands]]))
-        kept = kept[~stands]
-        segment = segment[kept]
-    attitude = _some(fresh.attitude, kept)
-    attitude[:, 2] = signals.unwrap(attitude[:, 2], segment)  # this array is ours alone
-    return Poses(
-        time=_some(fresh.time, kept), position=_some(fresh.position, kept), attitude=attitude, segment=segment,
-        sigma=None if fresh.sigma is None else fresh.sigma[kept], datum=fresh.datum,
-    )  # fmt: skip
+    poses = fresh.poses
+    kept, last = np.arange(len(poses)), len(rows.row) - 1
+    if last < 0:
+        return poses.some(slice(0, 0))
+
+    def drop(bad: BoolArray, reason: str) -> None:
+        nonlocal kept
+        fresh.tally.add(reason, _lines(rows.raw.line, fresh.row[kept[bad]]))
+        kept = kept[~bad]
+
+    before = np.searchsorted(rows.row, fresh.row, side="right") - 1
+    after = np.searchsorted(rows.row, fresh.row, side="left")
+    segment = rows.segment[np.maximum(before, 0)]
+    inside = (before >= 0) & (after <= last) & (segment == rows.segment[np.minimum(after, last)])
+    drop(~inside, "between two segments, where the inputs are missing")
+    # A clock that stands still or runs back inside a segment makes a pose worthless.
+    drop(~_rising(poses.time[kept], segment[kept]), "out of order or repeated")
+    rates = [column for key, column in rows.values.items() if key.startswith("rates.")]
+    turned = turned_by(rates, rows.time, rows.segment)[before[kept]]
+    pose = np.concatenate([poses.position[kept], poses.attitude[kept]], axis=1)
+    drop(frozen(pose, poses.time[kept], segment[kept], turned), FROZEN)
+    found = replace(poses, segment=segment)
+    found = found if len(kept) == len(poses) else found.some(kept)  # a long log is best held once
+    found.attitude[:, 2] = signals.unwrap(found.attitude[:, 2], found.segment)  # this array is ours alone
+    return found
 
 
 def _rising(time: FloatArray, segment: IntArray) -> BoolArray:
@@ -246,5 +238,5 @@ def _catching_up(time: FloatArray, window: FloatArray) -> BoolArray:
 
 
 def _lines(line: IntArray, row: IntArray) -> IntArray:
-    """Where rows stand, of which some come before the first or after the last; 0 in a file without rows."""
+    """Lines of rows, of which some come before the first or after the last; 0 in a file without rows."""
     return line[np.clip(row, 0, len(line) - 1)] if len(line) else np.zeros_like(row)

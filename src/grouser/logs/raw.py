@@ -38,7 +38,7 @@ def is_bag(path: Path) -> bool:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Raw:
-    """What a file holds, in SI units and in its own order."""
+    """The numbers of a file, in SI units and in its own order."""
 
     rows: int
     """Rows in the file, unreadable ones included."""
@@ -55,11 +55,11 @@ class Raw:
     pose: dict[str, FloatArray]
     """Key of the manifest ("pose.x") → numbers, shape (m,)."""
     tally: Tally
-    """What was rejected so far, and the name of the file."""
+    """Rejections so far, and the name of the file."""
     remarks: tuple[str, ...] = ()
-    """What was found and done, a sentence each."""
+    """Remarks, one sentence each."""
     imu_by: str = ""
-    """How the mounting of the IMU was given; empty where it was not."""
+    """Source of the mounting of the IMU; empty where it was not given."""
 
 
 def bounded(values: FloatArray, largest: float = LARGEST) -> FloatArray:
@@ -75,36 +75,36 @@ def raw_csv(path: Path, manifest: Manifest, progress: Callable[[int], None] | No
     found: dict[str, Any] = {}
     for key, signal in {**manifest.signals(), **manifest.pose_signals()}.items():
         if signal.column is None:
-            table, name = key.split(".", 1)
-            raise LogError(f"{manifest.file}, table [{table}], {name}: names a topic, but {path.name} is a CSV")
+            raise LogError(f"{manifest.file}, {key_place(key)}: names a topic, but {path.name} is a CSV")
         found[key] = signal.column
     tally, wanted = Tally(path.name), [manifest.time.column, *found.values()]
     places = {column: f"{key_place(key)} of {manifest.file}" for key, column in reversed(found.items())}
     places[manifest.time.column] = f"[time] column of {manifest.file}"
-    read = read_table(path, wanted, **dict(manifest.csv), tally=tally, progress=progress, asked_by=places,
-                      dated=manifest.time.column if manifest.time.unit == "s" else None)  # fmt: skip
+    dated = manifest.time.column if manifest.time.unit == "s" else None
+    dated = manifest.time.column if manifest.time.unit == "s" else None
+    read = read_table(path, wanted, manifest.csv, tally, dated=dated, progress=progress, asked_by=places)
     columns = {name: bounded(column) for name, column in read.columns.items()}
-    said = None
+    units = None
     if read.units:
-        from grouser.logs.unit_line import Units
+        from grouser.logs.units import Units
 
-        said = Units(read.units, manifest, path.name)
-    clock = manifest.time.unit if said is None else said.of_time()
-    time = bounded(_times(columns[manifest.time.column], TIME[clock]), LATEST)
+        units = Units(read.units, manifest, path.name)
+    clock = manifest.time.unit if units is None else units.of_time()
+    time = bounded(_scaled(columns[manifest.time.column], TIME[clock]), LATEST)
 
-    def scaled(some: Mapping[str, Signal]) -> dict[str, FloatArray]:
+    def numbers(signals: Mapping[str, Signal]) -> dict[str, FloatArray]:
         return {
-            key: _times(
+            key: _scaled(
                 unwrapped(columns[found[key]], signal.wraps),
-                signal.factor(key, None if said is None else said.of(key, signal)),
+                signal.factor(key, None if units is None else units.of(key, signal)),
             )
-            for key, signal in some.items()
+            for key, signal in signals.items()
         }
 
     return Raw(
-        rows=read.rows, line=read.line, time=time, signals=scaled(manifest.signals()), tally=tally,
-        pose_row=np.arange(len(time), dtype=np.int64), pose_time=time, pose=scaled(manifest.pose_signals()),
-        remarks=() if said is None else said.remarks,
+        rows=read.rows, line=read.line, time=time, signals=numbers(manifest.signals()), tally=tally,
+        pose_row=np.arange(len(time), dtype=np.int64), pose_time=time, pose=numbers(manifest.pose_signals()),
+        remarks=() if units is None else units.remarks,
     )  # fmt: skip
 
 
@@ -118,6 +118,6 @@ def unwrapped(column: FloatArray, wraps: float | None) -> FloatArray:
     return result
 
 
-def _times(column: FloatArray, factor: float) -> FloatArray:
+def _scaled(column: FloatArray, factor: float) -> FloatArray:
     """The column in another unit; as it is where the unit is the same, for a long log is best held once."""
     return column if factor == 1.0 else column * factor

@@ -12,11 +12,15 @@ import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.errors import LogError
+from grouser.logs.decoy import decoy_problems
+from grouser.logs.fixes import with_datum
 from grouser.logs.log import IntArray, Log, Poses, period
 from grouser.logs.manifest import Manifest, load_manifest
+from grouser.logs.plausible import check_joints, find_problems, refuse
 from grouser.logs.raw import Raw, is_bag, raw_csv
-from grouser.logs.report import MOST_GAPS, Report, merged
+from grouser.logs.report import MOST_GAPS, Report, errors, merged
 from grouser.logs.rows import Judged, judge
+from grouser.logs.stuck import without_dead_encoders
 
 Name = str | os.PathLike[str]
 MOST_FILES = 10_000
@@ -33,9 +37,9 @@ def read_log(
 
     Samples that cannot be used are left out and counted in `log.report`; a fault of the whole file or of the
     manifest raises `LogError`. `manifest` is a TOML file, `schema = "grouser/log@1"`, or its tables as a mapping.
-    A log whose signals contradict each other so that nothing sensible can be learned from it (units, signs, sides) is
+    A log whose signals contradict each other so that nothing can be learned from it (units, signs, sides) is
     refused too, unless `strict` is false or the manifest says `check_units = false` in [limits]; `log.report.problems`
-    lists all that was found. Files are read a piece at a time, and only the columns or fields that the manifest names
+    lists all contradictions. Files are read a piece at a time, and only the columns or fields that the manifest names
     are kept; `progress` gets the bytes read so far and those of all files.
     """
     given = load_manifest(manifest)
@@ -56,8 +60,6 @@ def read_log(
 
                 raw, given = placed(raw, path, given)
             if given.pose is not None and given.pose.is_gps:
-                from grouser.logs.fixes import with_datum
-
                 given = with_datum(given, raw)  # the first file's, for all
             parts.append(judge(raw, given))
             before += size
@@ -71,10 +73,6 @@ def read_log(
     if len(log) == 0:
         why = "; ".join(f"{one.count} rows: {reason}" for reason, one in log.report.rejected.items())
         raise LogError(f"{log.name}: none of its {log.report.rows} rows can be used ({why})")
-    from grouser.logs.decoy import decoy_problems
-    from grouser.logs.plausible import check_joints, find_problems, refuse
-    from grouser.logs.stuck import without_dead_encoders
-
     known = None
     if given.vehicle is not None:  # the one place where a log needs its vehicle
         from grouser.vehicles.catalog import vehicle
@@ -88,14 +86,14 @@ def read_log(
         no_yaw = given.pose is not None and given.pose.yaw_from is not None
         bare = replace(log, gyro=None, acceleration=None)
         # Wheels with wrong signs would turn the IMU round.
-        if no_yaw or not any(one.severity == "error" for one in find_problems(bare, given, known)):
+        if no_yaw or not errors(find_problems(bare, given, known)):
             log = aligned(log, known, imu_by)
     if given.pose is not None and given.pose.yaw_from is not None:
         from grouser.logs.course import with_heading
 
         log = with_heading(log, given, known)
     problems = find_problems(log, given, known)
-    if not any(one.severity == "error" for one in problems):
+    if not errors(problems):
         problems += decoy_problems(log, given, known, files[0])
     if not given.limits.check_units:
         problems = [replace(one, severity="warning") for one in problems]
@@ -184,9 +182,9 @@ def log_of(parts: list[Judged], manifest: Manifest) -> Log:
         segments=sum(part.n_segments for part in parts),
         period=period(time, segment),
         pose_period=period(poses.time, poses.segment),
-        rejected=merged(part.tally for part in parts),
-        rejected_poses=merged(part.pose_tally for part in parts),
-        cells=merged((part.tally for part in parts), cells=True),
+        rejected=merged(part.tally.rows for part in parts),
+        rejected_poses=merged(part.pose_tally.rows for part in parts),
+        cells=merged(part.tally.cells for part in parts),
         gaps=tuple(gaps[:MOST_GAPS]),
         n_gaps=len(gaps),
         remarks=tuple(dict.fromkeys(said for part in parts for said in part.remarks)),

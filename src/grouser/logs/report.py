@@ -1,4 +1,4 @@
-"""What reading a log found: rows, rejected samples by reason, gaps, rates."""
+"""The report of a log: rows, rejected samples by reason, gaps, rates, contradictions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Rejection:
     count: int
     """Their number."""
     first: tuple[str, ...]
-    """Where the first few stand: "drive.csv line 17"."""
+    """Places of the first few: "drive.csv line 17"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,16 +39,16 @@ class Gap:
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """What is wrong with a log or its manifest: a unit, a sign, a sensor that stopped."""
+    """A fault of a log or its manifest: a unit, a sign, a sensor that stopped."""
 
     key: str
     """Of the manifest: "rates.FL", "sensor.lag"."""
     severity: Literal["error", "warning"]
-    """An error refuses the log, for nothing sensible can be learned from it; after a warning the rest is used."""
+    """After an error the log is refused, for nothing can be learned from it; after a warning the rest is used."""
     message: str
-    """What contradicts what, where."""
+    """The contradiction and its place."""
     remedy: str
-    """What is likely to mend it."""
+    """The likely correction."""
 
     @property
     def place(self) -> str:
@@ -59,14 +59,34 @@ class Problem:
         return f"{self.place}: {self.message}{',' if self.message.endswith('?') else ';'} {self.remedy}"
 
 
+def error(key: str, message: str, remedy: str) -> Problem:
+    """A problem that refuses the log."""
+    return Problem(key=key, severity="error", message=message, remedy=remedy)
+
+
+def warning(key: str, message: str, remedy: str) -> Problem:
+    """A problem with which the rest of the log is used."""
+    return Problem(key=key, severity="warning", message=message, remedy=remedy)
+
+
+def errors(problems: Iterable[Problem]) -> list[Problem]:
+    """Those that refuse the log."""
+    return [one for one in problems if one.severity == "error"]
+
+
+def rate_keys(wheels: Iterable[str]) -> str:
+    """The key of a problem of some wheels' rates."""
+    return ", ".join(f"rates.{wheel}" for wheel in wheels)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What was found in the files of a log, for people and for programs."""
+    """Counts and problems of the files of a log."""
 
     files: tuple[str, ...] = ()
     """Names of the files read."""
     file_segments: tuple[int, ...] = ()
-    """How many unbroken stretches each file gave; of a part of a log they may be of the whole."""
+    """Number of segments of each file; in the report of a part of a log, those of the whole log."""
     rows: int = 0
     """Rows (messages of the first rate's topic) in the files, headings and blank lines not counted."""
     samples: int = 0
@@ -74,7 +94,7 @@ class Report:
     poses: int = 0
     """Fresh poses kept."""
     segments: int = 0
-    """Unbroken stretches."""
+    """Number of segments."""
     period: float = 0.0
     """Median time between samples [s]."""
     pose_period: float = 0.0
@@ -92,7 +112,7 @@ class Report:
     problems: tuple[Problem, ...] = ()
     """Wrong units, signs and the like, errors first."""
     remarks: tuple[str, ...] = ()
-    """What reading found out and did, a sentence each: frames by tf, a file that was cut short."""
+    """Remarks, one sentence each: frames from tf, a file that was cut short."""
 
     @property
     def n_rejected(self) -> int:
@@ -122,32 +142,31 @@ class Tally:
 
     def __init__(self, file: str, what: str = "line") -> None:
         self.file, self.what = file, what
-        self._found: dict[bool, dict[str, tuple[int, list[int]]]] = {False: {}, True: {}}
-        """Rows and cells: reason → how often, and the first lines."""
+        self.rows: dict[str, Rejection] = {}
+        """By reason."""
+        self.cells: dict[str, Rejection] = {}
+        """Cells of rows that may still be used."""
 
     def add(self, reason: str, lines: NDArray[np.int64] | Iterable[int], *, cells: bool = False) -> None:
         """Count rows, given by their line numbers, under a reason; or only `cells` of rows that may still be used."""
         lines = np.atleast_1d(np.asarray(lines, dtype=np.int64))
         if lines.size:
-            count, first = self._found[cells].get(reason, (0, []))
-            self._found[cells][reason] = (count + lines.size, (first + lines[:MOST_PLACES].tolist())[:MOST_PLACES])
-
-    def rejections(self, *, cells: bool = False) -> dict[str, Rejection]:
-        """What was counted so far."""
-        return {
-            reason: Rejection(count=count, first=tuple(f"{self.file} {self.what} {line}" for line in first))
-            for reason, (count, first) in self._found[cells].items()
-        }
+            first = tuple(f"{self.file} {self.what} {line}" for line in lines[:MOST_PLACES].tolist())
+            _count(self.cells if cells else self.rows, reason, Rejection(count=lines.size, first=first))
 
 
-def merged(tallies: Iterable[Tally], *, cells: bool = False) -> dict[str, Rejection]:
+def _count(total: dict[str, Rejection], reason: str, more: Rejection) -> None:
+    so_far = total.get(reason, Rejection(count=0, first=()))
+    first = (so_far.first + more.first)[:MOST_PLACES]
+    total[reason] = Rejection(count=so_far.count + more.count, first=first)
+
+
+def merged(several: Iterable[dict[str, Rejection]]) -> dict[str, Rejection]:
     """The rejections in several files as one."""
     total: dict[str, Rejection] = {}
-    for tally in tallies:
-        for reason, one in tally.rejections(cells=cells).items():
-            so_far = total.get(reason, Rejection(count=0, first=()))
-            first = (so_far.first + one.first)[:MOST_PLACES]
-            total[reason] = Rejection(count=so_far.count + one.count, first=first)
+    for rejected in several:
+        for reason, one in rejected.items():
+            _count(total, reason, one)
     return total
 
 

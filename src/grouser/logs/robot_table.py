@@ -14,12 +14,12 @@ from pydantic import BaseModel, Field, model_validator
 
 from grouser.checks import FloatArray, nearest
 from grouser.errors import LogError
-from grouser.logs.fields import Finite, NotNegative, Positive, Table, Vector
+from grouser.logs.signal_table import Finite, NotNegative, Positive, Table, Vector
 from grouser.rotation import from_quaternion, from_rpy
 
 Quaternion = Annotated[list[Finite], Field(min_length=4, max_length=4)]
 Use = Literal["reference", "gps", "pose", "relative"]
-"""What the poses of a log are for the chain."""
+"""Use of the poses of a log by the chain."""
 HORIZONTAL, VERTICAL = 3.0, 6.0
 """One sigma of a fix of a plain receiver [m]."""
 
@@ -132,7 +132,7 @@ class RobotTable(Table, BaseModel):
     delay: Annotated[float, Field(gt=0.0, le=60.0, allow_inf_nan=False)] = 0.5
     """A signal that comes later than this after newer ones is not replayed [s]."""
     pose: Use | None = None
-    """What [pose] is: "reference", only compared with; "gps", fixes of a position; "pose", poses of another odometry,
+    """Use of [pose]: "reference", only compared with; "gps", fixes of a position; "pose", poses of another odometry,
     whose steps are used; "relative", motions since the pose before. Left out: "gps" where it is latitude and
     longitude, else "reference"."""
     noise: dict[str, Finite | list[Finite]] = {}

@@ -1,4 +1,4 @@
-"""What of one file can be used: samples in unbroken segments, fresh poses, and an account of the rest.
+"""The usable part of one file: samples in unbroken segments and fresh poses; the rest is counted by reason.
 
 Rows keep their order; each that is dropped is counted for one reason. A segment ends where the clock jumps, where
 nothing was logged for too long, or where the log itself says so.
@@ -70,7 +70,7 @@ class Rows:
         self.raw = raw
         self.manifest = manifest
         self.row: IntArray = np.arange(len(raw.time), dtype=np.int64)
-        """Where each stands in the file."""
+        """Row of each in the file."""
         self.time: FloatArray = raw.time
         self.values: dict[str, FloatArray] = dict(raw.signals)
         self.window = raw.signals.get("segments.column")
@@ -169,12 +169,11 @@ def _drop_unusable(rows: Rows) -> None:
     for key, column in rows.values.items():
         if not np.all(np.isfinite(column)):
             rows.values[key] = np.where(np.isfinite(column), column, np.nan)
-    limit = rows.manifest.limits.joint_rate
+    fastest = rows.manifest.limits.joint_rate
     for key in rows.inputs():
-        if key.startswith("rates."):
-            rows.drop(np.abs(rows.values[key]) > limit, f"{_name(rows, key)} is above limits.joint_rate = {limit:g}")
-        else:
-            rows.drop(np.abs(rows.values[key]) > 1e6, f"{_name(rows, key)} is above 1e6, which no angle is")
+        is_rate = key.startswith("rates.")
+        limit, said = (fastest, f"limits.joint_rate = {fastest:g}") if is_rate else (1e6, "1e6, which no angle is")
+        rows.drop(np.abs(rows.values[key]) > limit, f"{_name(rows, key)} is above {said}")
 
 
 def _take_out_outages(rows: Rows) -> None:

@@ -1,14 +1,18 @@
-"""Where a signal of a log comes from, and the units that it may have."""
+"""Source and unit of a signal of a log; kinds of fields of a manifest."""
 
 from __future__ import annotations
 
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from grouser.logs.fields import Finite, Positive, Seconds, Table
-
+Finite = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0.0, le=1e12, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0.0, le=1e12, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(ge=-60.0, le=60.0, allow_inf_nan=False)]
+Vector = Annotated[list[Finite], Field(min_length=3, max_length=3)]
+"""Three numbers x, y, z."""
 DEGREE = math.pi / 180.0
 TURN = 2.0 * math.pi
 LENGTH = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "km": 1e3}
@@ -33,8 +37,14 @@ UNITS: dict[str, dict[str, float]] = {
 """Units of a table or of one of its signals, with their factor to SI; those of rates and commands go by their kind."""
 
 
+class Table(BaseModel):
+    """A table of the file: no unknown keys, no conversion of text to numbers."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
 class Signal(Table):
-    """Where a signal comes from and what its numbers mean: value = sign · scale · number · unit."""
+    """Source of a signal, and the meaning of its numbers: value = sign · scale · number · unit."""
 
     column: str | int | None = None
     """Column of a CSV by name, or by index from 0."""
@@ -59,7 +69,7 @@ class Signal(Table):
     wraps: Positive | None = None
     """A position wraps to zero after so many counts, or so much of its unit: 65536 of a counter of 16 bits."""
     kind: Literal["rate", "increment", "position"] | None = None
-    """What a rate is made from: itself, a count since the last sample, or a position that is differenced."""
+    """Source of a rate: itself, a count since the last sample, or a position that is differenced."""
 
     @model_validator(mode="after")
     def _one_source(self) -> Signal:
@@ -85,7 +95,7 @@ class Signal(Table):
         return UNITS.get(key, UNITS.get(table, {"1": 1.0}))
 
     def factor(self, key: str, word: str | None = None) -> float:
-        """What a number of the signal is multiplied by: sign · scale · unit in SI, or turns of an encoder, by gear.
+        """Factor from a number to SI: sign · scale · unit in SI, or turns of an encoder, by gear.
 
         word: the unit that a heading says, where the manifest does not.
         """

@@ -52,6 +52,21 @@ def unlag(signal: FloatArray, time: FloatArray, segment: IntArray, lag: float) -
     return result
 
 
+def between(values: FloatArray, known: FloatArray, time: FloatArray, longest: float) -> FloatArray:
+    """Values (k, c) of rising times, linear at other times, (m, c); NaN outside, and in holes above `longest` [s]."""
+    after = np.clip(np.searchsorted(known, time), 1, len(known) - 1)
+    low, high = known[after - 1], known[after]
+    near = np.minimum(np.abs(time - low), np.abs(time - high)) < 1e-6
+    good = (time >= known[0]) & (time <= known[-1]) & ((high - low <= longest) | near)
+    return np.stack([np.where(good, np.interp(time, known, column), np.nan) for column in values.T], axis=1)
+
+
+def same_signs(quaternion: FloatArray) -> FloatArray:
+    """Quaternions (n, 4) of which each has the sign that lies nearer to the one before."""
+    flips = np.append(False, np.sum(quaternion[1:] * quaternion[:-1], axis=1) < 0.0)[: len(quaternion)]
+    return np.where(np.cumsum(flips)[:, None] % 2 == 1, -quaternion, quaternion)
+
+
 def changes(values: FloatArray) -> BoolArray:
     """Rows of an array (n, k) that differ from the row before; the first does."""
     result = np.ones(len(values), np.bool_)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
 from grouser.files import toml_key, toml_value
-from grouser.logs.joint_names import matched
 from grouser.logs.layout import Layout, layout
 from grouser.logs.raw import TIME as TIMES
-from grouser.logs.unit_words import is_counts, unit_in, unit_word
+from grouser.logs.units import is_counts, unit_in, unit_word
 from grouser.vehicles.vehicle import Vehicle
 
-__all__ = ["HEADING", "SENSOR", "head", "layout", "skeleton"]
+__all__ = ["SENSOR", "head", "layout", "matched", "no_yaw", "skeleton"]
 
 SCHEMA = "grouser/log@1"
 
@@ -53,16 +53,22 @@ GPS = {
 }
 """Names of columns of a GPS receiver."""
 HEADING = "# Clockwise from north: of a compass, two antennas or an IMU. A single GPS antenna measures none."
+SIDES = {"l": "left", "left": "left", "r": "right", "right": "right"}
+PLACES = {"f": "front", "front": "front", "b": "back", "back": "back", "rear": "back", "m": "middle", "mid": "middle",
+          "middle": "middle", "center": "middle", "centre": "middle"}  # fmt: skip
+PAIR = re.compile(r"([fbmr])([lr])", re.IGNORECASE)
+"""FL, rr: of two letters the first is a place, and r the rear."""
 
 
 def head(vehicle: str = "") -> list[str]:
     """The first lines of a manifest."""
-    named = (
-        f"vehicle = {toml_value(vehicle)}"
-        if vehicle
-        else 'vehicle = "FILL IN"  # a name from `grouser vehicles`, or a file'
-    )
-    return [f'schema = "{SCHEMA}"', named, ""]
+    named = toml_value(vehicle) if vehicle else '"FILL IN"  # a name from `grouser vehicles`, or a file'
+    return [f'schema = "{SCHEMA}"', f"vehicle = {named}", ""]
+
+
+def no_yaw(source: str) -> list[str]:
+    """The lines of [pose] of a GPS antenna, which measures no heading."""
+    return [HEADING, f'yaw_from = "motion"  # or heading = {{ {source}, unit = "deg" }}']
 
 
 def skeleton(found: Layout, vehicle: Vehicle | None = None, name: str = "") -> str:
@@ -100,14 +106,7 @@ def skeleton(found: Layout, vehicle: Vehicle | None = None, name: str = "") -> s
 
 def _csv(found: Layout) -> list[str]:
     """The table of the layout, where it is not the usual one."""
-    header: bool | int | str = found.lines if found.lines > 1 else found.lines == 1
-    given: dict[str, bool | int | str | None] = {
-        "header": "comment" if found.in_comment else header, "names_line": found.names_line,
-        "units_line": found.units_line, "delimiter": found.delimiter, "decimal": found.decimal,
-        "comment": found.comment,
-    }  # fmt: skip
-    usual = {"header": True, "names_line": None, "units_line": None, "delimiter": ",", "decimal": ".", "comment": "#"}
-    rows = [f"{key} = {toml_value(value)}" for key, value in given.items() if value != usual[key]]
+    rows = [f"{key} = {toml_value(value)}" for key, value in found.csv.model_dump(exclude_defaults=True).items()]
     return ["[csv]", *rows, ""] if rows else []
 
 
@@ -120,7 +119,7 @@ def _gps(names: list[str]) -> list[str]:
         return []
     found = [f"{key} = {toml_value(name)}" for key, name in there.items() if name and key != "heading"]
     if not there["heading"]:
-        return ["[pose]", *found, HEADING, 'yaw_from = "motion"  # or heading = { column = "…", unit = "deg" }']
+        return ["[pose]", *found, *no_yaw('column = "…"')]
     heading = toml_value(there["heading"])
     return ["[pose]", *found, HEADING, f'heading = {{ column = {heading}, unit = "deg" }}']
 
@@ -167,3 +166,38 @@ def _column(found: Layout, name: str) -> str:
 def _named(found: Layout, name: str) -> str:
     """A column by its name; by the index of the first where several have it."""
     return toml_value(name if found.names.count(name) == 1 else found.names.index(name))
+
+
+def matched(wheels: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+    """Wheel of the vehicle → joint of the messages; empty where not every wheel has one.
+
+    By equal names, else by front, middle, back and left, right in them; a robot whose messages have one joint a side
+    gives it to all wheels of that side.
+    """
+    if set(wheels) <= set(names):
+        return {wheel: wheel for wheel in wheels}
+    known = {name: signature(name) for name in names}
+    found: dict[str, str] = {}
+    for wheel in wheels:
+        place, side = signature(wheel)
+        exact = [name for name in names if known[name] == (place, side)]
+        fits = exact or [name for name in names if known[name] == (None, side)]
+        if side is None or len(fits) != 1:
+            return {}
+        found[wheel] = fits[0]
+    return found
+
+
+def signature(name: str) -> tuple[str | None, str | None]:
+    """Place and side that a name says: front, middle, back; left, right; None where it does not."""
+    words = [one.lower() for one in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]
+    place = next((PLACES[word] for word in words if word in PLACES), None)
+    side = next((SIDES[word] for word in words if word in SIDES), None)
+    for word in words:
+        if side is None and re.fullmatch(r"[wv][lr]", word):  # wl, vr: rate of a side
+            side = SIDES[word[1]]
+        pair = PAIR.fullmatch(word)
+        if pair is not None and side is None:
+            first = pair[1].lower()
+            place, side = ("back" if first == "r" else PLACES[first]), SIDES[pair[2].lower()]
+    return place, side

@@ -11,14 +11,12 @@ import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.logs import bags
-from grouser.logs.bag_frames import bag_mounts
 from grouser.logs.clocks import ClockWatch, TopicClock
-from grouser.logs.events import Event, EventReader, heading_factor, roles_of
-from grouser.logs.geodesy import Datum
+from grouser.logs.events import Event, EventReader, PoseEvents, heading_event, heading_factor, roles_of
+from grouser.logs.fixes import Datum
 from grouser.logs.log import Log
 from grouser.logs.manifest import Manifest
-from grouser.logs.mounts import Mounts, mounts_of
-from grouser.logs.posing import sensed_pose
+from grouser.logs.mounts import Mounts, bag_mounts, mounts_of
 from grouser.logs.raw import is_bag
 
 FEWEST = 100
@@ -108,7 +106,6 @@ def csv_events(log: Log, manifest: Manifest, joints: Sequence[str]) -> Iterator[
     table = manifest.robot.heading
     if table is not None and table.label is not None:
         heading = heading_factor(manifest) * log.label[table.label]
-        heading = (0.5 * np.pi - heading if table.kind == "heading" else heading) - table.declination
     poses = iter(_pose_events(log, manifest))
     waiting = next(poses, None)
     for k, t in enumerate(time.tolist()):
@@ -120,8 +117,8 @@ def csv_events(log: Log, manifest: Manifest, joints: Sequence[str]) -> Iterator[
         yield Event("joints", t, t, tuple(one[k] for one in given))
         if log.body_command is not None and np.isfinite(log.body_command[k]).all():
             yield Event("command", t, t, tuple(log.body_command[k].tolist()))
-        if heading is not None and table is not None and np.isfinite(heading[k]):
-            yield Event("heading", t, t, (float(heading[k]), table.noise))
+        if heading is not None and np.isfinite(heading[k]):
+            yield heading_event(manifest, t, t, float(heading[k]))
     while waiting is not None:
         yield waiting
         waiting = next(poses, None)
@@ -141,25 +138,19 @@ def _pose_events(log: Log, manifest: Manifest) -> Iterator[Event]:
     if use == "reference" or manifest.pose is None:
         return
     has_height = bool(np.ptp(poses.position[:, 2]) > 0.0) if len(poses) else False
-    before: float | None = None
+    others, names = PoseEvents(sensor, use), ("x", "y", "z", "roll", "pitch", "yaw")
     for k, arrived in enumerate(log.pose_elapsed.tolist()):
-        t = arrived - sensor.lag
+        spread = None if poses.sigma is None else poses.sigma[k]
         if use == "gps":
             sigma = manifest.robot.gps.noise if manifest.robot.gps else None
-            if poses.sigma is not None:
-                sigma = [*poses.sigma[k, :2], 2.0 * float(poses.sigma[k, :2].max())]
+            if spread is not None:
+                sigma = [*spread[:2], 2.0 * float(spread[:2].max())]
             n = 3 if has_height else 2
             noise = np.square(sigma or [sensor.position_noise] * 3)[:n]
-            yield Event("gps", t, arrived, (poses.position[k, :n], np.diag(noise)))
-            if manifest.robot.heading is None:
-                spread = sensor.yaw_noise if poses.sigma is None else float(poses.sigma[k, 2])
-                yield Event("heading", t, arrived, (float(poses.attitude[k, 2]) - sensor.yaw, spread))
-            continue
-        names = ("x", "y", "z", "roll", "pitch", "yaw")
+            yield Event("gps", arrived - sensor.lag, arrived, (poses.position[k, :n], np.diag(noise)))
+            if manifest.robot.heading is not None:
+                continue
         found = dict(zip(names, [*poses.position[k], *poses.attitude[k]], strict=True))
-        position, quaternion, covariance = sensed_pose(found, sensor, relative=use == "relative")
-        if use == "pose":
-            yield Event("pose", t, arrived, (position, quaternion, None, "pose"))
-        elif before is not None:
-            yield Event("relative_pose", t, arrived, (before, position, quaternion, covariance))
-        before = t
+        event = others.event(arrived, arrived, found, None if spread is None else float(spread[2]))
+        if event is not None:
+            yield event

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -9,8 +10,8 @@ import numpy as np
 from grouser.checks import FloatArray
 from grouser.logs.log import BoolArray, IntArray, Log
 from grouser.logs.manifest import Manifest
-from grouser.logs.report import Problem, Rejection, counted
-from grouser.logs.windows import rolled, times, windows_of
+from grouser.logs.report import Problem, Rejection, counted, error, rate_keys, warning
+from grouser.logs.windows import distinct, integral, rolled, windows_of
 from grouser.vehicles.vehicle import Vehicle
 
 FROZEN = "frozen: the same numbers again while the wheels turn"
@@ -18,21 +19,19 @@ FROZEN = "frozen: the same numbers again while the wheels turn"
 TURNED = 2.0
 """Mean turning of the wheels [rad, m] in which a pose must change."""
 SHORTEST = 1.0
-"""Time [s] in which it must."""
+"""Time in which it must [s]."""
 FAR = 30.0
-"""Way of a wheel whose rate is zero meanwhile, in wheel radii, that shows its encoder to be dead."""
+"""Travel of a wheel at zero rate, in wheel radii, that shows its encoder to be dead."""
 LONG = 5.0
-"""Time [s] it does so."""
+"""Duration of the zero rate [s]."""
 OFTEN = 0.05
 """Share of rows or poses left out for one reason that is worth a warning."""
 
 
-def turned_by(rates: list[FloatArray], time: FloatArray, segment: IntArray) -> FloatArray:
+def turned_by(rates: Iterable[FloatArray], time: FloatArray, segment: IntArray) -> FloatArray:
     """Mean turning of the wheels from the first sample to each, either way [rad or m], shape (n,)."""
-    some = list({id(rate): rate for rate in rates}.values())  # wheels of one side often share a column
-    speed = np.mean(np.abs(some), axis=0) if some else np.zeros(len(time))
-    steps = np.where(np.diff(segment) == 0, np.diff(time), 0.0)
-    return np.append(0.0, np.cumsum(0.5 * (speed[1:] + speed[:-1]) * steps))[: len(time)]
+    some = distinct(rates)
+    return integral(np.mean(np.abs(some), axis=0) if some else np.zeros(len(time)), time, segment)
 
 
 def frozen(poses: FloatArray, time: FloatArray, segment: IntArray, turned: FloatArray) -> BoolArray:
@@ -52,16 +51,16 @@ def without_dead_encoders(log: Log, manifest: Manifest, vehicle: Vehicle) -> Log
     if not still:
         return log
     found = windows_of(log, 1.0)
-    wheels = rolled(log, vehicle, found)
+    wheels = rolled(vehicle, found)
     if wheels is None:
         return log
     dead, problems = np.zeros(len(log), np.bool_), []
-    begin, end = times(log, found)
+    begin, end = found.begin, found.end
     for wheel, runs in still.items():
         if wheel not in wheels.rim:
             continue
-        seen, rim = wheels.seen[wheel], wheels.rim[wheel]
-        off, size = np.abs(seen - rim), np.maximum(np.abs(seen), np.abs(rim))
+        by_poses, rim = wheels.by_poses[wheel], wheels.rim[wheel]
+        off, size = np.abs(by_poses - rim), np.maximum(np.abs(by_poses), np.abs(rim))
         moves = size > max(7.0 * log.sensor.position_noise, 0.2 * float(np.percentile(size, 90.0)))
         far = FAR * vehicle.arrays.radius[vehicle.wheels.index(wheel)]
         for first, last in runs.tolist():
@@ -87,12 +86,12 @@ def _standing(rate: FloatArray, log: Log) -> IntArray:
 def _dead(log: Log, manifest: Manifest, wheel: str, run: tuple[int, int], missed: float) -> Problem:
     first, last = log.time[run[0]], log.time[run[1]]
     source = manifest.rates[wheel].source
-    return Problem(
-        key=", ".join(f"rates.{one}" for one in log.rates if manifest.rates[one].source == source), severity="warning",
-        message=f"{source} stays 0 from t = {first:.1f} s to {last:.1f} s, where the poses"
-        f" move the wheel {missed:.3g} m; the encoder is likely dead, and this time is left out",
-        remedy="if the rate was right, set check_units = false in [limits]",
-    )  # fmt: skip
+    message = f"{source} stays 0 from t = {first:.1f} s to {last:.1f} s, where the poses move the wheel {missed:.3g} m"
+    return warning(
+        rate_keys(one for one in log.rates if manifest.rates[one].source == source),
+        f"{message}; the encoder is likely dead, and this time is left out",
+        "if the rate was right, set check_units = false in [limits]",
+    )
 
 
 def _without(log: Log, dead: BoolArray, problems: list[Problem]) -> Log:
@@ -111,17 +110,16 @@ def _without(log: Log, dead: BoolArray, problems: list[Problem]) -> Log:
 
 
 def reading_problems(log: Log, manifest: Manifest) -> list[Problem]:
-    """What was left out so often, or is missing so long, that it should be known."""
+    """Rows left out for one reason more often than OFTEN; long holes and jumps of the poses."""
     report, problems = log.report, []
     for reason, one in report.rejected.items():
-        key = reason.partition(" ")[0] if reason.partition(".")[0] in ("rates", "angles", "attitude") else "time.column"
-        known = key != "time.column" or "time stamp" in reason or reason.startswith("alone")
-        if known and "has no sample" not in reason and one.count > OFTEN * max(report.rows, 1):
+        by_input = reason.startswith(("rates.", "angles.", "attitude.")) and "has no sample" not in reason
+        known = by_input or "time stamp" in reason or reason.startswith("alone")
+        if known and one.count > OFTEN * max(report.rows, 1):
             share = f"{one.count} of {report.rows} rows ({100.0 * one.count / report.rows:.0f} %)"
-            problems.append(Problem(
-                key=key, severity="warning", message=f"{share} are left out: {reason}",
-                remedy="see why the recorder writes them; the rest is used",
-            ))  # fmt: skip
+            key = reason.partition(" ")[0] if by_input else "time.column"
+            remedy = "see why the recorder writes them; the rest is used"
+            problems.append(warning(key, f"{share} are left out: {reason}", remedy))
     if manifest.pose is None:
         return problems
     return [*problems, *_pose_holes(log, manifest.pose.catches_up), *_pose_jumps(log)]
@@ -129,24 +127,19 @@ def reading_problems(log: Log, manifest: Manifest) -> list[Problem]:
 
 def _pose_holes(log: Log, catches_up: bool) -> list[Problem]:
     """Poses that are frozen, or do not come, while the wheels turn; those that catch up are left out on purpose."""
-    turned = turned_by(list(log.rates.values()), log.time, log.segment)
+    turned = turned_by(log.rates.values(), log.time, log.segment)
     same = log.report.rejected_poses.get(FROZEN)
     frozen_share = same.count / (same.count + len(log.poses)) if same else 0.0
     total = float(turned[-1]) if len(turned) else 0.0
     if total > 5.0 * TURNED and (frozen_share > 0.9 or len(log.poses) < 2):
         what = "the pose never changes" if same or len(log.poses) else "there is no row with a pose, all finite numbers"
         said = f"though the wheels turn {total:.0f} rad" + (f" ({same.count} poses repeat)" if same else "")
-        return [Problem(
-            key="pose.x", severity="error", message=f"{what}, {said}",
-            remedy="the pose sensor stood still or another column is meant; leave [pose] out to use the rates alone",
-        )]  # fmt: skip
+        remedy = "the pose sensor stood still or another column is meant; leave [pose] out to use the rates alone"
+        return [error("pose.x", f"{what}, {said}", remedy)]
+    remedy = "the pose sensor stood still meanwhile: see why; the rest is used"
     if same:
-        return [Problem(
-            key="pose.x", severity="warning",
-            message=f"{counted(same.count, 'pose')} repeat the last one while the wheels turn and are left out, the"
-            f" first at {same.first[0]}",
-            remedy="the pose sensor stood still meanwhile: see why; the rest is used",
-        )]  # fmt: skip
+        said = f"{counted(same.count, 'pose')} repeat the last one while the wheels turn and are left out"
+        return [warning("pose.x", f"{said}, the first at {same.first[0]}", remedy)]
     clock, at = log.elapsed, log.pose_elapsed
     if len(at) < 2 or catches_up:
         return []
@@ -155,13 +148,8 @@ def _pose_holes(log: Log, catches_up: bool) -> list[Problem]:
     long = (hole > max(5.0, 20.0 * log.report.pose_period)) & (far > 5.0 * TURNED) & (np.diff(log.poses.segment) == 0)
     if not long.any():
         return []
-    k = int(np.argmax(long))
-    return [Problem(
-        key="pose.x", severity="warning",
-        message=f"no new pose for {hole[long].sum():.0f} s while the wheels turn, first after t ="
-        f" {log.poses.time[k]:.1f} s",
-        remedy="the pose sensor stood still meanwhile: see why; the rest is used",
-    )]  # fmt: skip
+    said = f"no new pose for {hole[long].sum():.0f} s while the wheels turn"
+    return [warning("pose.x", f"{said}, first after t = {log.poses.time[int(np.argmax(long))]:.1f} s", remedy)]
 
 
 def _pose_jumps(log: Log) -> list[Problem]:
@@ -175,9 +163,5 @@ def _pose_jumps(log: Log) -> list[Problem]:
     if far.max() > 1e5:
         remedy = "if the UTM zone changed, give latitude and longitude instead of x and y"
     times = f"{len(starts)} times" if len(starts) > 1 else "once"
-    return [Problem(
-        key="limits.body_speed", severity="warning",
-        message=f"the pose jumps {times} faster than body_speed, by up to {far.max():.3g} m, first at t ="
-        f" {starts[0]:.1f} s; the log is cut there",
-        remedy=remedy,
-    )]  # fmt: skip
+    message = f"the pose jumps {times} faster than body_speed, by up to {far.max():.3g} m, first at t = {starts[0]:.1f}"
+    return [warning("limits.body_speed", f"{message} s; the log is cut there", remedy)]

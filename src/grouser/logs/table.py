@@ -6,19 +6,22 @@ belongs costs that row or that number and no other.
 
 from __future__ import annotations
 
-import csv
 import datetime
 import re
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from csv import Error as CsvError
+from csv import reader
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from grouser.checks import FloatArray, nearest
 from grouser.errors import LogError
 from grouser.logs.log import IntArray
+from grouser.logs.manifest import Csv
 from grouser.logs.report import Tally
 
 Column = str | int
@@ -29,8 +32,6 @@ LONG = 1 << 24
 """Bytes after which the rest is read by a compiled kernel: loading that takes as long as reading this much without."""
 LONGEST_LINE = 1 << 20
 """Bytes."""
-FIRST = 1 << 14
-"""Rows there is room for at the start."""
 MOST_ROWS = 20_000_000
 MOST_COLUMNS = 10_000
 MISSING = {b"", b"null", b"none", b"na", b"n/a", b"nan", b"-nan", b"-"}
@@ -51,117 +52,125 @@ class Table(NamedTuple):
 
 
 def read_table(
-    path: Path, wanted: Iterable[Column], *, header: int | str, delimiter: str, tally: Tally,
-    names_line: int | None = None, units_line: int | None = None, decimal: str = ".", comment: str = "#",
+    path: Path, wanted: Iterable[Column], csv: Csv, tally: Tally, *, dated: Column | None = None,
     progress: Callable[[int], None] | None = None, asked_by: Mapping[Column, str] | None = None,
-    dated: Column | None = None,
 ) -> Table:  # fmt: skip
     """The wanted columns; what is wrong with single rows goes to the tally, anything else is a `LogError`.
 
-    `header` lines stand above the numbers, of which `names_line`, counted from 1, names the columns (None: the last),
-    and `units_line` their units; "comment": the last remark above the numbers names them.
     `progress` gets the bytes read so far; `asked_by` says for messages where the manifest names a column. Cells of the
     column `dated` may be dates and times, which become seconds.
     """
     wanted = list(dict.fromkeys(wanted))
-    blocks = _remarks_marked(_blocks(path), comment)
-    names, units, rest = _heading(path.name, blocks, header, delimiter, names_line, units_line)
+    blocks = _remarks_marked(_blocks(path), csv.comment)
+    names, units, rest = _heading(path.name, blocks, csv)
     blocks = blocks if rest is None else chain([rest], blocks)
-    if decimal == ",":
+    if csv.decimal == ",":
         blocks = ((start, text.replace(b",", b"."), whole) for start, text, whole in blocks)
     asked = asked_by or {}
-    places = {column: _index(column, names, path.name, bool(header), asked.get(column, "")) for column in wanted}
+    places = {column: _index(column, names, path.name, bool(csv.header), asked.get(column, "")) for column in wanted}
     first = {at: column for column, at in reversed(places.items())}  # one may be asked for by name and by index
-    index = {column: at for at, column in first.items()}
-    found, rows, done = Growing(len(index)), 0, 0
+    rows_of = RowReader({column: at for at, column in first.items()}, names, csv.delimiter, tally, dated)
+    found = [array("q"), *(array("d") for _ in first)]  # lines and columns, which grow in place
+    rows = done = 0
     for start, text, whole in blocks:
         if not whole:
             # It may end inside a number, so even a full row of it cannot be trusted.
             tally.add("cut off: the last line of the file does not end", [start])
             rows += 1
             continue
-        read_rows = plain_rows if done < LONG or delimiter == " " else compiled_rows
-        values, place, n = read_rows(start, text, index, len(names), delimiter, tally, names[-1] == "", dated)
+        values, place, n = (rows_of.plain if done < LONG or csv.delimiter == " " else rows_of.compiled)(start, text)
         rows += n
         if rows > MOST_ROWS:
             raise LogError(f"{path.name}: has more than {MOST_ROWS} rows; split it into several files")
-        found.append(place, *values)
+        for column, part in zip(found, (place, *values), strict=True):
+            column.frombytes(part.tobytes())
         done += len(text)
         if progress is not None:
             progress(done)
     if rows == 0:
-        raise LogError(f"{path.name}: is empty{' except for its heading' if header else ''}")
-    line, *columns = found.filled()
-    read = dict(zip(first, columns, strict=True))
+        raise LogError(f"{path.name}: is empty{' except for its heading' if csv.header else ''}")
+    read = dict(zip(first, map(np.frombuffer, found[1:]), strict=True))
     said = {column: units[at] for column, at in places.items() if at < len(units)}
+    line = np.frombuffer(found[0], np.int64)
     return Table({column: read[at] for column, at in places.items()}, line, rows, said)
-
-
-class Growing:
-    """The lines that rows stand in, and columns. Room that is not yet used costs no memory on Linux."""
-
-    def __init__(self, columns: int) -> None:
-        self._arrays: list[Any] = [np.empty(FIRST, dtype=np.int64), *(np.empty(FIRST) for _ in range(columns))]
-        self._n = 0
-
-    def append(self, *parts: Any) -> None:
-        """More rows: their lines, then their numbers in each column, shape (rows,) each."""
-        n, end = self._n, self._n + len(parts[0])
-        for k, part in enumerate(parts):  # one after another: only one is ever held twice
-            if end > len(self._arrays[k]):
-                moved = np.empty(max(end, 3 * len(self._arrays[k]) // 2), dtype=self._arrays[k].dtype)
-                moved[:n] = self._arrays[k][:n]
-                self._arrays[k] = moved
-            self._arrays[k][n:end] = part
-        self._n = end
-
-    def filled(self) -> list[Any]:
-        """Lines and columns as far as they are filled, shape (n,) each."""
-        return [array[: self._n] for array in self._arrays]
 
 
 Read = tuple[FloatArray, IntArray, int]
 """Numbers of the full rows (wanted, rows), the lines they stand in, and how many rows there are, full or not."""
 
 
-def plain_rows(
-    start: int, text: bytes, index: Mapping[Column, int], width: int, delimiter: str, tally: Tally, ended: bool = False,
-    dated: Column | None = None,
-) -> Read:  # fmt: skip
-    """Rows of a block of lines, of which the first is number `start`."""
-    lines = text.split(b"\n")
-    return _rows(
-        np.arange(start, start + len(lines), dtype=np.int64), lines, index, width, delimiter, tally, ended, dated
-    )
+class RowReader:
+    """Reads the wanted columns of blocks of lines."""
+
+    def __init__(
+        self, index: Mapping[Column, int], names: Sequence[str], delimiter: str, tally: Tally,
+        dated: Column | None = None,
+    ) -> None:  # fmt: skip
+        """index: where each wanted column stands among the names. dated: see `read_table`."""
+        self._index, self._width, self._delimiter = index, len(names), delimiter
+        self._tally, self._dated = tally, dated
+        self._ended = names[-1] == ""
+        """The heading ends in a delimiter."""
+
+    def plain(self, start: int, text: bytes) -> Read:
+        """Rows of a block of lines, of which the first is number `start`."""
+        lines = text.split(b"\n")
+        return self._rows(np.arange(start, start + len(lines), dtype=np.int64), lines)
+
+    def compiled(self, start: int, text: bytes) -> Read:
+        """The same read by a kernel, and what that leaves over by Python; the numbers are the same bit for bit."""
+        from grouser._kernels.logs.csv_rows import parse_rows
+
+        n = text.count(b"\n") + 1
+        slot = np.full(self._width, -1, dtype=np.int64)
+        slot[list(self._index.values())] = np.arange(len(self._index))
+        values, begin, hard = np.empty((len(self._index), n)), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.bool_)
+        parse_rows(np.frombuffer(text, np.uint8), ord(self._delimiter), slot, values, begin, hard)
+        place = np.arange(start, start + n, dtype=np.int64)
+        if not hard.any():
+            return values, place, n
+        odd = np.flatnonzero(hard)
+        end = np.append(begin[1:] - 1, len(text))
+        lines = [text[i:j] for i, j in zip(begin[odd].tolist(), end[odd].tolist(), strict=True)]
+        left, kept, rows = self._rows(place[odd], lines)
+        values[:, kept - start] = left
+        hard[kept - start] = False
+        return values[:, ~hard], place[~hard], n - len(odd) + rows
+
+    def _rows(self, place: IntArray, lines: list[bytes]) -> Read:
+        """Lines that stand at some places of the file."""
+        cells = [_split(line, self._delimiter) for line in lines]
+        rows = np.array([is_row(line) for line in lines], dtype=np.bool_)
+        for k, row in enumerate(cells):  # a delimiter at the end of the rows or of the heading alone
+            if len(row) == self._width + 1 and not row[-1].strip():
+                cells[k] = row[:-1]
+            elif len(row) == self._width - 1 and self._ended:
+                cells[k] = [*row, b""]
+        full = np.array([len(row) == self._width for row in cells], dtype=np.bool_)
+        self._tally.add("the row has too few or too many columns", place[rows & ~full])
+        good = np.flatnonzero(rows & full)
+        cells, place = [cells[i] for i in good], place[good]
+        result = np.full((len(self._index), len(cells)), np.nan)
+        for out, (column, at) in zip(result, self._index.items(), strict=True):
+            try:
+                out[:] = [float(row[at]) for row in cells]
+            except ValueError:
+                words = []
+                for k, row in enumerate(cells):
+                    cell = row[at].strip().strip(b'"')
+                    if is_number(cell):
+                        out[k] = float(cell)
+                    elif column == self._dated and (seconds := instant(cell)) is not None:
+                        out[k] = seconds
+                    elif cell.lower() not in MISSING:
+                        words.append(k)
+                self._tally.add(f"text in number column {column}", place[words], cells=True)
+        return result, place, int(rows.sum())
 
 
-def compiled_rows(
-    start: int, text: bytes, index: Mapping[Column, int], width: int, delimiter: str, tally: Tally, ended: bool = False,
-    dated: Column | None = None,
-) -> Read:  # fmt: skip
-    """The same read by a kernel, and what that leaves over by Python; the numbers are the same bit for bit."""
-    from grouser._kernels.logs.csv_rows import parse_rows
-
-    n = text.count(b"\n") + 1
-    slot = np.full(width, -1, dtype=np.int64)
-    slot[list(index.values())] = np.arange(len(index))
-    values, begin, hard = np.empty((len(index), n)), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.bool_)
-    parse_rows(np.frombuffer(text, np.uint8), ord(delimiter), slot, values, begin, hard)
-    place = np.arange(start, start + n, dtype=np.int64)
-    if not hard.any():
-        return values, place, n
-    odd = np.flatnonzero(hard)
-    end = np.append(begin[1:] - 1, len(text))
-    lines = [text[i:j] for i, j in zip(begin[odd].tolist(), end[odd].tolist(), strict=True)]
-    left, kept, rows = _rows(place[odd], lines, index, width, delimiter, tally, ended, dated)
-    values[:, kept - start] = left
-    hard[kept - start] = False
-    return values[:, ~hard], place[~hard], n - len(odd) + rows
-
-
-def column_names(path: Path, delimiter: str = ",") -> list[str]:
+def column_names(path: Path) -> list[str]:
     """The cells of a CSV file's first line."""
-    return _heading(path.name, _blocks(path), 1, delimiter)[0]
+    return _heading(path.name, _blocks(path), Csv())[0]
 
 
 def _remarks_marked(blocks: Iterator[Block], comment: str) -> Iterator[Block]:
@@ -199,36 +208,28 @@ def _blocks(path: Path) -> Iterator[Block]:
         yield number, tail, False
 
 
-def _heading(
-    file: str,
-    blocks: Iterator[Block],
-    header: int | str,
-    delimiter: str,
-    names_line: int | None = None,
-    units_line: int | None = None,
-) -> tuple[list[str], list[str], Block | None]:
+def _heading(file: str, blocks: Iterator[Block], csv: Csv) -> tuple[list[str], list[str], Block | None]:
     """Names and units of the columns, and what remains of the block in which the heading ends."""
     names: list[str] = []
     units: list[str] = []
-    lines_above = 0 if isinstance(header, str) else int(header)
-    left, remark = lines_above, b""
+    above, remark = 0, b""
     for start, text, whole in blocks:
         lines = text.split(b"\n")
         for i, line in enumerate(lines):
             if not is_row(line):
                 remark = line if line.startswith(b"#") else remark
                 continue
-            if not left:
-                if header == "comment":
-                    names = _cells(remark.strip().lstrip(b"#").strip(), delimiter)
-                names = names or [str(k) for k in range(_width(file, line, delimiter))]
+            width = _width(file, line, csv.delimiter)
+            if above == csv.lines:
+                if csv.header == "comment":
+                    names = _cells(remark.strip().lstrip(b"#").strip(), csv.delimiter)
+                names = names or [str(k) for k in range(width)]
                 return names, units, (start + i, b"\n".join(lines[i:]), whole)
-            left -= 1
-            _width(file, line, delimiter)
-            if lines_above - left == (names_line or lines_above):
-                names = _cells(line, delimiter)
-            elif lines_above - left == units_line:
-                units = _cells(line, delimiter)
+            above += 1
+            if above == (csv.names_line or csv.lines):
+                names = _cells(line, csv.delimiter)
+            elif above == csv.units_line:
+                units = _cells(line, csv.delimiter)
     if not names:
         raise LogError(f"{file}: is empty")
     return names, units, None
@@ -269,7 +270,7 @@ def _width(file: str, line: bytes, delimiter: str) -> int:
 
 
 def _index(column: Column, names: Sequence[str], file: str, header: bool, asked_by: str) -> int:
-    """Where a column stands."""
+    """Index of a column."""
     name = f"{column!r:.60}{f' ({asked_by})' if asked_by else ''}"
     if isinstance(column, int):
         if column >= len(names):
@@ -289,54 +290,14 @@ def _index(column: Column, names: Sequence[str], file: str, header: bool, asked_
     raise LogError(f"{file}: has no column {name}; {hint}its columns are {shown}")
 
 
-def _rows(
-    place: IntArray,
-    lines: list[bytes],
-    index: Mapping[Column, int],
-    width: int,
-    delimiter: str,
-    tally: Tally,
-    ended: bool,
-    dated: Column | None,
-) -> Read:
-    """Lines that stand at some places of the file; ended: the heading ends in a delimiter; dated: see `read_table`."""
-    cells = [_split(line, delimiter) for line in lines]
-    rows = np.array([is_row(line) for line in lines], dtype=np.bool_)
-    for k, row in enumerate(cells):  # a delimiter at the end of the rows or of the heading alone
-        if len(row) == width + 1 and not row[-1].strip():
-            cells[k] = row[:-1]
-        elif len(row) == width - 1 and ended:
-            cells[k] = [*row, b""]
-    full = np.array([len(row) == width for row in cells], dtype=np.bool_)
-    tally.add("the row has too few or too many columns", place[rows & ~full])
-    good = np.flatnonzero(rows & full)
-    cells, place = [cells[i] for i in good], place[good]
-    result = np.full((len(index), len(cells)), np.nan)
-    for out, (column, at) in zip(result, index.items(), strict=True):
-        try:
-            out[:] = [float(row[at]) for row in cells]
-        except ValueError:
-            words = []
-            for k, row in enumerate(cells):
-                cell = row[at].strip().strip(b'"')
-                if is_number(cell):
-                    out[k] = float(cell)
-                elif column == dated and (seconds := instant(cell)) is not None:
-                    out[k] = seconds
-                elif cell.lower() not in MISSING:
-                    words.append(k)
-            tally.add(f"text in number column {column}", place[words], cells=True)
-    return result, place, int(rows.sum())
-
-
 def _split(line: bytes, delimiter: str) -> list[bytes]:
     if delimiter == " ":
         return line.split()
     if b'"' not in line:
         return line.split(delimiter.encode())
     try:
-        row = next(csv.reader([line.decode("latin-1")], delimiter=delimiter), [])
-    except csv.Error:
+        row = next(reader([line.decode("latin-1")], delimiter=delimiter), [])
+    except CsvError:
         return []
     return [cell.encode("latin-1") for cell in row]
 

@@ -1,4 +1,4 @@
-"""Whether poses, wheels and gyro turn the same way and by as much: signs, sides, units of angles."""
+"""Checks of signs, sides and units of angles: turns by poses, wheels and gyro must agree."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from grouser.checks import FloatArray
 from grouser.logs.log import Log
 from grouser.logs.manifest import Manifest
-from grouser.logs.report import Problem
-from grouser.logs.windows import Chords, Rolled, alike, change, chords, measured, rolled, windows_of
+from grouser.logs.report import Problem, error, rate_keys, warning
+from grouser.logs.windows import Chords, Rolled, alike, chords, measured, rolled, turn_rate, windows_of
 from grouser.vehicles.vehicle import Vehicle
 
 LEAST_WINDOWS = 12
@@ -29,13 +29,13 @@ SMALL = 0.03
 CERTAIN = 8.0
 """Sigmas above which a slope is believed: residuals of neighbouring windows are correlated."""
 SAME, WRONG = 0.7, 0.5
-"""How much the course agrees with the heading (1: always) where the heading is right at least, and wrong at most."""
+"""Agreement of course and heading (1: always): at least this where the heading is right, at most this where wrong."""
 ASKEW = math.radians(35.0)
 """Mean angle from heading to course that is no sideslip."""
 
 
 class Agreement(NamedTuple):
-    """How alike two signals are."""
+    """Correlation and ratio of two signals."""
 
     correlation: float
     slope: float
@@ -54,7 +54,7 @@ NOTHING = Agreement(0.0, 0.0, 1.0)
 
 
 class Course(NamedTuple):
-    """How the direction of travel follows from the heading, 1: always, 0: never; and the mean angle between."""
+    """Agreement of the direction of travel with the heading, 1: always, 0: never; and the mean angle between."""
 
     as_is: float
     askew: float
@@ -65,49 +65,48 @@ class Course(NamedTuple):
 
 
 def turning_problems(
-    log: Log, manifest: Manifest, vehicle: Vehicle | None, found: Chords, wheels: Rolled | None
+    manifest: Manifest, vehicle: Vehicle | None, found: Chords, wheels: Rolled | None
 ) -> list[Problem]:
     """Contradictions between the turning of poses, wheels and gyro over windows of about a second."""
-    gyro = log.gyro[:, 2] if log.gyro is not None and measured(log.gyro[:, 2]) else None
-    spun = None if gyro is None else change(gyro, log, found)
+    rate = turn_rate(found.log)
+    spun = None if rate is None else found.change(rate)
     # With rollers on all wheels it drives in any direction, which says nothing of its heading.
     any_way = vehicle is not None and bool(vehicle.arrays.rollers.all())
-    course = None if any_way else _course(log)
+    course = None if any_way else _course(found.log)
     if any_way and wheels is not None and np.abs(wheels.turn).sum() < SLIP_TURNS * found.length.sum():
         wheels = None  # they hardly turn it, and slip does
-    by_wheels = NOTHING if wheels is None else _agreement(found.turn, wheels.turn)
-    by_gyro = NOTHING if spun is None else _agreement(found.turn, spun)
-    yaw = _yaw_problem(log, manifest, vehicle, course, (by_wheels, by_gyro))
+    turned = None if wheels is None else wheels.turn
+    by_wheels, by_gyro = _agreement(found.turn, turned), _agreement(found.turn, spun)
+    yaw = _yaw_problem(manifest, vehicle, found.log, course, (by_wheels, by_gyro))
     if yaw is not None:
         return [yaw]
-    gyro_wheels = NOTHING if spun is None or wheels is None else _agreement(spun, wheels.turn)
     problems = [] if wheels is None else _wheel_problems(manifest, found, wheels, by_wheels, by_gyro, course)
-    if not problems:
-        problems += _gyro_problems(log, manifest, found, by_gyro, gyro_wheels)
-    return problems
+    return problems or _gyro_problems(manifest, found, by_gyro, _agreement(spun, turned))
 
 
-def _agreement(a: FloatArray, b: FloatArray) -> Agreement:
-    if len(a) < LEAST_WINDOWS or np.abs(a).sum() < LEAST_TURN or np.abs(b).sum() < 0.1 * LEAST_TURN:
+def _agreement(a: FloatArray | None, b: FloatArray | None) -> Agreement:
+    """Of two signals (k,); NOTHING where one is missing or turns too little."""
+    if a is None or b is None or len(a) < LEAST_WINDOWS:
+        return NOTHING
+    if np.abs(a).sum() < LEAST_TURN or np.abs(b).sum() < 0.1 * LEAST_TURN:
         return NOTHING
     return Agreement(*alike(a, b), 4.0 / math.sqrt(len(a)))
 
 
 def _course(log: Log) -> Course | None:
     """The course over windows that are short against a turn and yet long against the noise of a position."""
-    tries = (_course_over(windows_of(log, duration), log) for duration in (1.0, 2.0, 4.0))
+    tries = (_course_over(windows_of(log, duration)) for duration in (1.0, 2.0, 4.0))
     return next((one for one in tries if one is not None), None)
 
 
-def _course_over(found: Chords, log: Log) -> Course | None:
+def _course_over(found: Chords) -> Course | None:
     """Resultants of the doubled angle from heading to course, weighted by distance; None: it drives too little."""
-    way = np.hypot(found.forward, found.left)
+    log, way = found.log, np.hypot(found.forward, found.left)
     if len(way) < LEAST_WINDOWS:
         return None
     least = max(7.0 * log.sensor.position_noise, 0.3 * float(np.percentile(way, 90.0)))
     chosen = (way > least) & (np.abs(found.turn) < 1.0)
-    if np.count_nonzero(chosen) < LEAST_WINDOWS:
-        # A yaw in degrees turns by more than a radian in most windows.
+    if np.count_nonzero(chosen) < LEAST_WINDOWS:  # a yaw in degrees turns by more than a radian in most windows
         chosen = way > least
     if np.count_nonzero(chosen) < LEAST_WINDOWS:
         return None
@@ -123,77 +122,60 @@ def _course_over(found: Chords, log: Log) -> Course | None:
 
 
 def _yaw_problem(
-    log: Log, manifest: Manifest, vehicle: Vehicle | None, course: Course | None, turns: tuple[Agreement, Agreement]
+    manifest: Manifest, vehicle: Vehicle | None, log: Log, course: Course | None, turns: tuple[Agreement, Agreement]
 ) -> Problem | None:
     """Yaw in degrees, of the other sign, by the compass, or of a sensor that is mounted askew."""
-    assert manifest.pose is not None
-    key, source = "pose.yaw", _heading_source(manifest)
-    if manifest.pose.heading is not None:
-        key = "pose.heading"
-    if np.ptp(log.poses.attitude[:, 2]) == 0.0 and (
-        (course is not None and course.as_is < WRONG) or any(one is not NOTHING for one in turns)
-    ):
-        return Problem(
-            key=key, severity="error", message=f"{source} never changes, though the vehicle turns",
-            remedy="name the column that holds the heading",
-        )  # fmt: skip
-    contradicted = any(one is not NOTHING and (one.sign < 1 or abs(one.slope) > 3.0) for one in turns)
-    if (course is not None and course.as_is < WRONG) or contradicted:
+    pose = manifest.pose
+    assert pose is not None
+    name = "yaw" if pose.heading is None else "heading"
+    signal = pose.yaw or pose.heading or pose.qw
+    key, source = f"pose.{name}", "the heading" if signal is None else f"the heading ({signal.source})"
+    known = [one for one in turns if one is not NOTHING]
+    drives_elsewhere = course is not None and course.as_is < WRONG
+    if np.ptp(log.poses.attitude[:, 2]) == 0.0 and (drives_elsewhere or known):
+        return error(key, f"{source} never changes, though the vehicle turns", "name the column that holds the heading")
+    if drives_elsewhere or any(one.sign < 1 or abs(one.slope) > 3.0 for one in known):
         slope = _step_slope(log, vehicle)
         if slope is not None and abs(slope) > FACTOR:
-            name, also = key.split(".")[1], ""
+            also, named = "", name
             if slope < 0.0:
                 also = ", and turns the other way"
-                name = "yaw, and name it so" if name == "heading" else "heading, which is clockwise, instead of yaw"
-            return Problem(
-                key=key, severity="error",
-                message=f"{source} turns {abs(slope):.2g} times as far as the vehicle{also}; it is likely in degrees",
-                remedy=f'set unit = "deg" for {name} in {manifest.file}',
-            )  # fmt: skip
+                named = "yaw, and name it so" if name == "heading" else "heading, which is clockwise, instead of yaw"
+            message = f"{source} turns {abs(slope):.2g} times as far as the vehicle{also}; it is likely in degrees"
+            return error(key, message, f'set unit = "deg" for {named} in {manifest.file}')
     if course is None:
         return None
-    if course.as_is < WRONG and course.mirrored > SAME:
-        right, compass = "clockwise", abs(course.mirrored_askew) > math.pi / 4.0
-        if key == "pose.heading":
+    if drives_elsewhere and course.mirrored > SAME:
+        right = "clockwise"
+        if name == "heading":
             remedy = "name it yaw instead of heading, which is counted clockwise from north"
             right = "counter-clockwise"
-        elif compass:
+        elif abs(course.mirrored_askew) > math.pi / 4.0:
             remedy = "it is likely a compass heading: name it heading instead of yaw"
         else:
             remedy = "set sign = -1 for yaw, or heading = … instead of yaw if it is a compass, or sign = -1 for y (NED)"
-        message = f"{source} grows {right}: the vehicle drives where it points only with the other sign of yaw"
-        return Problem(key=key, severity="error", message=message, remedy=remedy)
+        return error(
+            key, f"{source} grows {right}: the vehicle drives where it points only with the other sign of yaw", remedy
+        )
     if vehicle is not None and course.as_is > SAME and abs(course.askew) > ASKEW:  # others may drive sideways
         angle = math.degrees(course.askew)
-        return Problem(
-            key="sensor.yaw", severity="error",
-            message=f"the vehicle drives {abs(angle):.0f}° to the {'left' if angle > 0.0 else 'right'} of {source}",
-            remedy=f"set yaw = {log.sensor.yaw - course.askew:.2f} in [sensor], the sensor's heading minus the body's,"
-            " or name the right column",
-        )  # fmt: skip
-    if course.as_is < WRONG and course.mirrored < WRONG and not any(one.sign > 0 for one in turns):
-        return Problem(
-            key=key, severity="warning",
-            message=f"{source} has nothing to do with the direction of travel nor with the turning of the wheels",
-            remedy="name the column that holds the heading, or give its unit (degrees?)",
-        )  # fmt: skip
+        message = f"the vehicle drives {abs(angle):.0f}° to the {'left' if angle > 0.0 else 'right'} of {source}"
+        remedy = f"set yaw = {log.sensor.yaw - course.askew:.2f} in [sensor], the sensor's heading minus the body's"
+        return error("sensor.yaw", message, f"{remedy}, or name the right column")
+    if drives_elsewhere and course.mirrored < WRONG and not any(one.sign > 0 for one in turns):
+        message = f"{source} agrees neither with the direction of travel nor with the turning of the wheels"
+        return warning(key, message, "name the column that holds the heading, or give its unit (degrees?)")
     return None
-
-
-def _heading_source(manifest: Manifest) -> str:
-    pose = manifest.pose
-    signal = None if pose is None else pose.yaw or pose.heading or pose.qw
-    return "the heading" if signal is None else f"the heading ({signal.source})"
 
 
 def _step_slope(log: Log, vehicle: Vehicle | None) -> float | None:
     """Turn of the poses over that of the gyro or the wheels, from pose to pose: short enough not to lose turns."""
     found = chords(log, 0.0)
-    wheels = None if vehicle is None else rolled(log, vehicle, found)
-    turned = None if wheels is None else wheels.turn
-    if turned is None and log.gyro is not None and measured(log.gyro[:, 2]):
-        turned = change(log.gyro[:, 2], log, found)
-    if turned is None:
+    if vehicle is not None and (wheels := rolled(vehicle, found)) is not None:
+        turned = wheels.turn
+    elif (rate := turn_rate(log)) is not None:
+        turned = found.change(rate)
+    else:
         return None
     chosen = (np.abs(turned) < SMALL) & (np.abs(turned) > 0.02 * SMALL)
     if np.count_nonzero(chosen) < 5 * LEAST_WINDOWS:
@@ -209,106 +191,66 @@ def _wheel_problems(
 ) -> list[Problem]:
     """Sides exchanged, wheels that count backward, a pose sensor that looks backward, a left-handed pose frame."""
     ahead = _agreement(found.forward, wheels.ahead)
-    names = {wheel: manifest.rates[wheel].source for wheel in wheels.rim}
-    every = ", ".join(f"rates.{wheel}" for wheel in names)
-    if ahead.sign < 0 and turn.sign != 0:
-        if turn.sign < 0:
-            return [Problem(
-                key=every, severity="error",
-                message="the robot drives backward and turns the other way than its wheels",
-                remedy="set sign = -1 for all of [rates]",
-            )]  # fmt: skip
-        return [Problem(
-            key="sensor.yaw", severity="error",
-            message="the poses move backward while the wheels roll forward, yet both turn the same way",
-            remedy="the pose sensor likely looks backward: set yaw = 3.1416 in [sensor]",
-        )]  # fmt: skip
-    if turn.sign < 0 and ahead.sign >= 0:
-        left = [wheel for wheel in wheels.rim if _side(wheel, wheels, found) > 0.0]
-        right = [wheel for wheel in wheels.rim if wheel not in left]
-        if by_gyro.sign < 0:
-            return [Problem(
-                key="pose.y", severity="error",
-                message="the poses turn the other way than the wheels and the gyro, though they drive where they point",
-                remedy="the frame of the poses is likely left-handed (x north, y east): exchange x and y and use"
-                " heading instead of yaw, or set sign = -1 for y and yaw",
-            )]  # fmt: skip
-        if not left or not right:
-            return [Problem(
-                key="angles", severity="error",
-                message="the robot turns right where its steering angles and wheels say left",
-                remedy="set sign = -1 for the steering angles in [angles]",
-            )]  # fmt: skip
-        a, b = ("/".join(dict.fromkeys(names[wheel].removeprefix("column ") for wheel in side))
-                for side in (left, right))  # fmt: skip
-        other = "is the frame of the poses left-handed (x north, y east)" if course else "has yaw the other sign"
-        return [Problem(
-            key=", ".join(f"rates.{wheel}" for wheel in left), severity="error",
-            message=f"the robot turns left when these wheels run faster than {', '.join(right)}; left and right are"
-            " likely swapped",
-            remedy=f'exchange "{a}" and "{b}"' + ("" if by_gyro.sign > 0 else f"; or {other}?"),
-        )]  # fmt: skip
-    return []
+    if ahead.sign < 0 and turn.sign < 0:
+        message = "the robot drives backward and turns the other way than its wheels"
+        return [error(rate_keys(wheels.rim), message, "set sign = -1 for all of [rates]")]
+    if ahead.sign < 0 and turn.sign > 0:
+        message = "the poses move backward while the wheels roll forward, yet both turn the same way"
+        return [error("sensor.yaw", message, "the pose sensor likely looks backward: set yaw = 3.1416 in [sensor]")]
+    if turn.sign >= 0 or ahead.sign < 0:
+        return []
+    if by_gyro.sign < 0:
+        message = "the poses turn the other way than the wheels and the gyro, though they drive where they point"
+        remedy = "the frame of the poses is likely left-handed (x north, y east): exchange x and y and use heading"
+        return [error("pose.y", message, f"{remedy} instead of yaw, or set sign = -1 for y and yaw")]
+    # A wheel on the left goes less far forward in left turns.
+    left = [wheel for wheel, moved in wheels.by_poses.items() if (moved - found.forward) @ found.turn < 0.0]
+    right = [wheel for wheel in wheels.rim if wheel not in left]
+    if not left or not right:
+        message = "the robot turns right where its steering angles and wheels say left"
+        return [error("angles", message, "set sign = -1 for the steering angles in [angles]")]
+    a, b = ("/".join(dict.fromkeys(manifest.rates[wheel].source.removeprefix("column ") for wheel in side))
+            for side in (left, right))  # fmt: skip
+    other = "is the frame of the poses left-handed (x north, y east)" if course else "has yaw the other sign"
+    message = f"the robot turns left when these wheels run faster than {', '.join(right)}; left and right are likely"
+    remedy = f'exchange "{a}" and "{b}"' + ("" if by_gyro.sign > 0 else f"; or {other}?")
+    return [error(rate_keys(left), f"{message} swapped", remedy)]
 
 
 def backward_problems(wheels: Rolled) -> list[Problem]:
     """Wheels that count backward, unlike the others; whatever their unit."""
-    signs = {wheel: _agreement(wheels.seen[wheel], wheels.rim[wheel]).sign for wheel in wheels.rim}
+    signs = {wheel: _agreement(wheels.by_poses[wheel], wheels.rim[wheel]).sign for wheel in wheels.rim}
     wrong = [wheel for wheel, sign in signs.items() if sign < 0]
     if not wrong or not any(sign > 0 for sign in signs.values()):
         return []
-    return [Problem(
-        key=", ".join(f"rates.{wheel}" for wheel in wrong), severity="error",
-        message="these wheels count backward where the poses move them forward, unlike the others",
-        remedy=f"set sign = -1 for {', '.join(wrong)}",
-    )]  # fmt: skip
+    message = "these wheels count backward where the poses move them forward, unlike the others"
+    return [error(rate_keys(wrong), message, f"set sign = -1 for {', '.join(wrong)}")]
 
 
-def _side(wheel: str, wheels: Rolled, found: Chords) -> float:
-    """Above zero for a wheel on the left: it goes less far forward in left turns."""
-    return -float((wheels.seen[wheel] - found.forward) @ found.turn)
-
-
-def _gyro_problems(
-    log: Log, manifest: Manifest, found: Chords, by_poses: Agreement, by_wheels: Agreement
-) -> list[Problem]:
+def _gyro_problems(manifest: Manifest, found: Chords, by_poses: Agreement, by_wheels: Agreement) -> list[Problem]:
     """A turn rate of the other sign, in another unit or about another axis."""
-    if manifest.gyro is None or log.gyro is None:
+    gyro, log = manifest.gyro, found.log
+    if gyro is None or log.gyro is None:
         return []
     known = by_poses if by_poses is not NOTHING else by_wheels
-    by = "the poses" if known is by_poses else "the wheels"
-    source = manifest.gyro.z.source if manifest.gyro.z is not None else "gyro.z"
+    source = f"the turn rate ({'gyro.z' if gyro.z is None else gyro.z.source})"
     if known.sign < 0:
-        return [Problem(
-            key="gyro.z", severity="warning",
-            message=f"the turn rate ({source}) has the other sign than that of {by}",
-            remedy="set sign = -1 for z of [gyro], or leave [gyro] out",
-        )]  # fmt: skip
+        message = f"{source} has the other sign than that of {'the poses' if known is by_poses else 'the wheels'}"
+        return [warning("gyro.z", message, "set sign = -1 for z of [gyro], or leave [gyro] out")]
     slope = by_poses.slope if by_poses.sign > 0 else 0.0
     if 0.0 < slope < 1.0 / FACTOR or slope > FACTOR:
-        unit = (
-            "deg/s"
-            if 0.4 < slope * 180.0 / math.pi < 2.5
-            else "mrad/s"
-            if 0.4 < slope * 1000.0 < 2.5
-            else "another unit"
-        )
-        said = (
-            f'set unit = "{unit}" for z of [gyro]' if unit != "another unit" else "give the unit or scale of [gyro] z"
-        )
-        return [Problem(
-            key="gyro.z", severity="warning",
-            message=f"the turn rate ({source}) is {1.0 / slope:.3g} times that of the poses; it is likely in {unit}",
-            remedy=said,
-        )]  # fmt: skip
-    if known is not NOTHING and known.sign == 0:
-        for axis, name in enumerate("xy"):
-            if measured(log.gyro[:, axis]):
-                other = _agreement(found.turn, change(log.gyro[:, axis], log, found))
-                if abs(other.correlation) > 0.8 and abs(known.correlation) < 0.3:
-                    return [Problem(
-                        key="gyro.z", severity="warning",
-                        message=f"turns appear in gyro.{name}, not in gyro.z: the axes are not the body's",
-                        remedy="give the columns of [gyro] in body axes, x forward, y left, z up",
-                    )]  # fmt: skip
+        factors = {"deg/s": 180.0 / math.pi, "mrad/s": 1000.0}
+        unit = next((unit for unit, factor in factors.items() if 0.4 < slope * factor < 2.5), "another unit")
+        message = f"{source} is {1.0 / slope:.3g} times that of the poses; it is likely in {unit}"
+        remedy = f'set unit = "{unit}" for z of [gyro]' if unit in factors else "give the unit or scale of [gyro] z"
+        return [warning("gyro.z", message, remedy)]
+    if known is NOTHING or known.sign != 0:
+        return []
+    for axis, name in enumerate("xy"):
+        if measured(log.gyro[:, axis]):
+            other = _agreement(found.turn, found.change(log.gyro[:, axis]))
+            if abs(other.correlation) > 0.8 and abs(known.correlation) < 0.3:
+                message = f"turns appear in gyro.{name}, not in gyro.z: the axes are not the body's"
+                remedy = "give the columns of [gyro] in body axes, x forward, y left, z up"
+                return [warning("gyro.z", message, remedy)]
     return []

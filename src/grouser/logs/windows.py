@@ -1,7 +1,8 @@
-"""Short windows of a drive: what the poses, the wheels and the gyro each say that the body moved and turned."""
+"""Displacements and turns of the body over short windows, by the poses, the wheels and the gyro."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +16,9 @@ SIDEWAYS = 0.05
 
 
 class Chords(NamedTuple):
-    """Displacements between poses of one segment, one after the other, shape (k,) each."""
+    """Displacements of the pose sensor between poses of one segment, one after the other, shape (k,) each."""
 
+    log: Log
     start: IntArray
     """The pose each begins at."""
     stop: IntArray
@@ -30,9 +32,38 @@ class Chords(NamedTuple):
     turn: FloatArray
     """[rad]"""
 
+    @property
+    def begin(self) -> FloatArray:
+        """When each began on the clock of `log.elapsed` [s], the manifest's lag taken out."""
+        return self.log.pose_elapsed[self.start] - self.log.sensor.lag
+
+    @property
+    def end(self) -> FloatArray:
+        """When it ended [s]."""
+        return self.log.pose_elapsed[self.stop] - self.log.sensor.lag
+
+    @property
+    def took(self) -> FloatArray:
+        """Duration [s], above zero."""
+        return np.maximum(self.end - self.begin, 1e-9)
+
+    def change(self, values: FloatArray) -> FloatArray:
+        """Integral of a rate (n,) of the log over each, shape (k,); NaN in the rate is taken as zero."""
+        path = integral(np.nan_to_num(values), self.log.time, self.log.segment)
+        return np.interp(self.end, self.log.elapsed, path) - np.interp(self.begin, self.log.elapsed, path)
+
+    def mean(self, values: FloatArray) -> FloatArray:
+        """Mean of a signal (n,) of the log over each, shape (k,)."""
+        return self.change(values) / self.took
+
+    def of_point(self, x: float, y: float) -> tuple[FloatArray, FloatArray]:
+        """Displacement forward and left [m] of a point of the body at (x, y) [m]."""
+        sensor = self.log.sensor
+        return self.forward - self.turn * (y - sensor.y), self.left + self.turn * (x - sensor.x)
+
 
 class Rolled(NamedTuple):
-    """What the wheels say of the same displacements, shape (k,) each."""
+    """The same displacements by the wheel rates, shape (k,) each."""
 
     ahead: FloatArray
     """Forward motion of the body's origin if no wheel slips [m]."""
@@ -40,12 +71,12 @@ class Rolled(NamedTuple):
     """[rad]"""
     rim: dict[str, FloatArray]
     """Wheel → travel of its rim [m]; with rollers its part along the direction that they hold."""
-    seen: dict[str, FloatArray]
+    by_poses: dict[str, FloatArray]
     """Wheel → travel of its centre in its rolling direction, or the one that its rollers hold, by the poses [m]."""
 
 
 def chords(log: Log, duration: float) -> Chords:
-    """Displacements of the pose sensor over about a duration [s]; 0: from each pose to the next."""
+    """Displacements over about a duration [s]; 0: from each pose to the next."""
     poses = log.poses
     stride = max(1, round(duration / log.report.pose_period)) if log.report.pose_period > 0.0 else 1
     start = np.arange(0, max(len(poses) - stride, 0), stride)
@@ -56,33 +87,26 @@ def chords(log: Log, duration: float) -> Chords:
     moved = poses.position[stop] - poses.position[start]
     forward = np.cos(heading) * moved[:, 0] + np.sin(heading) * moved[:, 1]
     left = -np.sin(heading) * moved[:, 0] + np.cos(heading) * moved[:, 1]
-    return Chords(start, stop, np.linalg.norm(moved, axis=1), forward, left, after - before)
+    return Chords(log, start, stop, np.linalg.norm(moved, axis=1), forward, left, after - before)
 
 
-def integral(values: FloatArray, log: Log) -> FloatArray:
+def windows_of(log: Log, duration: float) -> Chords:
+    """Displacements over about a duration [s]; those over a hole in the stream of poses left out."""
+    found = chords(log, duration)
+    chosen = found.took < 2.0 * max(duration, log.report.pose_period)
+    columns: Any = (column[chosen] for column in found[1:])
+    return Chords(log, *columns)
+
+
+def integral(values: FloatArray, time: FloatArray, segment: IntArray) -> FloatArray:
     """Integral of a rate from the first sample to each, shape (n,); nothing is added between segments."""
-    steps = np.where(np.diff(log.segment) == 0, np.diff(log.time), 0.0)
-    return np.append(0.0, np.cumsum(0.5 * (values[1:] + values[:-1]) * steps))
+    steps = np.where(np.diff(segment) == 0, np.diff(time), 0.0)
+    return np.append(0.0, np.cumsum(0.5 * (values[1:] + values[:-1]) * steps))[: len(time)]
 
 
-def times(log: Log, found: Chords) -> tuple[FloatArray, FloatArray]:
-    """When each displacement began and ended on the clock of `log.elapsed` [s], the manifest's lag taken out."""
-    return log.pose_elapsed[found.start] - log.sensor.lag, log.pose_elapsed[found.stop] - log.sensor.lag
-
-
-def change(values: FloatArray, log: Log, found: Chords) -> FloatArray:
-    """Integral of a rate over each displacement, shape (k,); NaN in the rate is taken as zero."""
-    path = integral(values, log)
-    if not np.isfinite(path[-1]):
-        path = integral(np.nan_to_num(values), log)
-    first, last = times(log, found)
-    return np.interp(last, log.elapsed, path) - np.interp(first, log.elapsed, path)
-
-
-def mean(values: FloatArray, log: Log, found: Chords) -> FloatArray:
-    """Mean of a signal over each displacement, shape (k,)."""
-    first, last = times(log, found)
-    return change(values, log, found) / np.maximum(last - first, 1e-9)
+def distinct(columns: Iterable[FloatArray]) -> list[FloatArray]:
+    """Each column once: wheels of one side often share one."""
+    return list({id(column): column for column in columns}.values())
 
 
 def measured(values: FloatArray) -> bool:
@@ -90,19 +114,23 @@ def measured(values: FloatArray) -> bool:
     return len(values) > 0 and float(np.isfinite(values).mean()) > 0.5
 
 
-def rolled(log: Log, vehicle: Vehicle, found: Chords) -> Rolled | None:
-    """What the measured wheels say of the displacements; None if they do not determine forward motion and turning.
+def turn_rate(log: Log) -> FloatArray | None:
+    """The gyro's rate about z [rad/s], shape (n,); None where it is not measured."""
+    return log.gyro[:, 2] if log.gyro is not None and measured(log.gyro[:, 2]) else None
+
+
+def rolled(vehicle: Vehicle, found: Chords) -> Rolled | None:
+    """Displacements by the measured wheel rates; None if these do not determine forward motion and turning.
 
     In the plane, wheel i at (x, y) that points at an angle δ from the body rolls with
     r ω = cos δ (v_x − ω_z y) + sin δ (v_y + ω_z x), and does not slide sideways where that leaves something open. With
     rollers δ is the direction that they hold, and r ω its share.
     """
-    rim, seen, normal = {}, {}, np.zeros((len(found.start), 3, 3))
-    turned: dict[int, FloatArray] = {}  # wheels of one side often share a column
-    right = np.zeros((len(found.start), 3))
-    along_x, along_y = log.sensor.x, log.sensor.y
-    directions = _directions(log, vehicle, found)
-    for i, (wheel, direction) in enumerate(directions.items()):
+    rates = found.log.rates
+    turned = {id(rate): found.change(rate) for rate in distinct(rates.values())}
+    rim, by_poses = {}, {}
+    normal, right = np.zeros((len(found.start), 3, 3)), np.zeros((len(found.start), 3))
+    for i, (wheel, direction) in enumerate(_directions(vehicle, found).items()):
         if direction is None or wheel in vehicle.sliding:
             continue
         along, left = vehicle.arrays.held[i]
@@ -111,14 +139,11 @@ def rolled(log: Log, vehicle: Vehicle, found: Chords) -> Rolled | None:
         if not vehicle.arrays.rollers[i]:
             across = np.stack([-s, c, y * s + x * c], axis=1) * SIDEWAYS
             normal += across[:, :, None] * across[:, None, :]
-        if wheel not in log.rates:
+        if wheel not in rates:
             continue
-        rate = log.rates[wheel]
-        if id(rate) not in turned:
-            turned[id(rate)] = change(rate, log, found)
-        rim[wheel] = turned[id(rate)] * vehicle.arrays.radius[i] * along
-        ahead, aside = found.forward - found.turn * (y - along_y), found.left + found.turn * (x - along_x)
-        seen[wheel] = c * ahead + s * aside
+        rim[wheel] = turned[id(rates[wheel])] * vehicle.arrays.radius[i] * along
+        ahead, aside = found.of_point(x, y)
+        by_poses[wheel] = c * ahead + s * aside
         row = np.stack([c, s, x * s - y * c], axis=1)
         normal += row[:, :, None] * row[:, None, :]
         right += row * rim[wheel][:, None]
@@ -126,11 +151,11 @@ def rolled(log: Log, vehicle: Vehicle, found: Chords) -> Rolled | None:
         return None
     if np.median(np.linalg.eigvalsh(normal)[:, 0]) < 1e-5 * float(vehicle.arrays.radius.mean()) ** 2:
         return None
-    twist: FloatArray = np.asarray(np.linalg.solve(normal + 1e-12 * np.eye(3), right[:, :, None])[:, :, 0], np.float64)
-    return Rolled(twist[:, 0], twist[:, 2], rim, seen)
+    twist = np.asarray(np.linalg.solve(normal + 1e-12 * np.eye(3), right[:, :, None])[:, :, 0], np.float64)
+    return Rolled(twist[:, 0], twist[:, 2], rim, by_poses)
 
 
-def _directions(log: Log, vehicle: Vehicle, found: Chords) -> dict[str, FloatArray | None]:
+def _directions(vehicle: Vehicle, found: Chords) -> dict[str, FloatArray | None]:
     """The angle of each wheel to the body's x axis over each displacement [rad]; None: it swivels unmeasured."""
     angle: dict[str | None, FloatArray | None] = {None: np.zeros(len(found.start))}
     for frame in vehicle.frames:
@@ -138,14 +163,14 @@ def _directions(log: Log, vehicle: Vehicle, found: Chords) -> dict[str, FloatArr
         if before is not None:
             before = before + np.arctan2(frame.rotation[1, 0], frame.rotation[0, 0])
         if frame.joint == "RZ" and before is not None:
-            turned = log.angles.get(frame.name)
-            before = None if turned is None else before + mean(turned, log, found)
+            turned = found.log.angles.get(frame.name)
+            before = None if turned is None else before + found.mean(turned)
         angle[frame.name] = before
     return {wheel: angle[wheel] for wheel in vehicle.wheels}
 
 
 def clipped(values: FloatArray) -> FloatArray:
-    """The values, in which none is larger than three times a large one, so that a glitch does not decide."""
+    """The values, limited to three times the 98th percentile of their magnitudes, against outliers."""
     most = 3.0 * float(np.percentile(np.abs(values), 98.0)) if len(values) else 0.0
     return np.clip(values, -most, most)
 
@@ -157,12 +182,3 @@ def alike(a: FloatArray, b: FloatArray) -> tuple[float, float]:
     if aa * bb <= 0.0:
         return 0.0, 0.0
     return ab / (aa * bb) ** 0.5, ab / bb
-
-
-def windows_of(log: Log, duration: float) -> Chords:
-    """Displacements over about a duration [s]; those over a hole in the stream of poses left out."""
-    found = chords(log, duration)
-    took = log.poses.time[found.stop] - log.poses.time[found.start]
-    chosen = took < 2.0 * max(duration, log.report.pose_period)
-    columns: Any = (column[chosen] for column in found)
-    return Chords(*columns)

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from grouser.errors import LogError
 from grouser.logs.events import EventReader, heading_label, roles_of
+from grouser.logs.frames import ATTITUDE
 from grouser.logs.manifest import Manifest
 from grouser.logs.mounts import mounts_of
-from grouser.logs.posing import ATTITUDE
 from grouser.logs.signal_table import Signal
 from grouser.node import messages
 from grouser.node.fields import Field, Message, fields_of
