@@ -22,7 +22,7 @@ from grouser.calibration.noise_learning import NoiseLearner
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.motion.model import MotionModel
-from grouser.motion.parameters import Parameter, ParameterVector, is_noise
+from grouser.motion.parameters import Parameter, ParameterVector, default, is_noise
 from grouser.motion.predict import LogProblem
 from grouser.motion.spread import of_ground
 
@@ -95,7 +95,7 @@ class OnlineFilter:
         """
         self.motion = motion
         self.systematic = [p for p in parameters if not is_noise(p.name)]
-        self.stochastic = [p for p in parameters if is_noise(p.name)]
+        self.stochastic = _whole([p for p in parameters if is_noise(p.name)], motion)
         if not parameters:
             raise CalibrationError("no parameters to calibrate; name some, such as slip, sensor.x, noise")
         self.gate = float(gate)
@@ -413,3 +413,11 @@ class OnlineFilter:
         other.noise, other.feeling = copy.copy(self.noise), Feeling()
         other.state = self.state
         return other
+
+
+def _whole(stochastic: list[Parameter], motion: MotionModel) -> list[Parameter]:
+    """Parameters of the noise; of a Cholesky factor all entries, in order, as they make one covariance together."""
+    noise, chosen = motion.noise, {p.name: p for p in stochastic}
+    if noise.form != "cholesky" or not any(name in chosen for name in noise.names):
+        return stochastic
+    return list({**{name: default(motion, name) for name in noise.names}, **chosen}.values())
