@@ -78,6 +78,25 @@ class Recipe:
         """What it is made of."""
         return self.values
 
+    def made(self, package: Any, kinds: Sequence[str], parts: Sequence[str] = ()) -> Any:
+        """The model: one of the kinds, names of classes in a package; parts are classes that models have in them."""
+        return self._made(self.values, package, kinds, parts)
+
+    def _made(self, values: Mapping[str, Any], package: Any, kinds: Sequence[str], parts: Sequence[str]) -> Any:
+        settings = dict(values)
+        kind, what = settings.pop("law", None), f"{self.soil_part} model"
+        if kind not in kinds:
+            raise SimulationError(f"{what} {checks.shown(kind)} of a file is not one of {', '.join(kinds)}")
+        for name, value in settings.items():
+            if isinstance(value, Mapping):
+                settings[name] = self._made(value, package, kinds if name == "model" else parts, parts)
+            elif isinstance(value, list):
+                settings[name] = tuple(value)
+        try:
+            return getattr(package, kind)(**settings)
+        except TypeError as error:
+            raise SimulationError(f"{what} {kind} of a file does not fit this version: {error}") from None
+
 
 class LawParameter(NamedTuple):
     """A number of a law that calibration may change."""

@@ -169,7 +169,7 @@ def judged(values, names=("",), spread=SPREAD):
     priors = [Prior(name, at, spread * np.eye(1), 1.0 / len(names)) for name in names]
     test = ChangeTest(ALARM, priors, LIMITS)
     test.begin(priors)
-    window = Window(*LIMITS)
+    window = Window(LIMITS)
     window.run.phi[:] = 1.0
     found = []
     for y in values:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import grouser as gr
-from grouser.calibration.doubts import doubts
+from grouser.calibration.calibrate import doubts
 from grouser.calibration.simulated import log_of_run
 from grouser.motion.intervals import cut_log
 from grouser.motion.model import MotionModel

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from grouser.calibration.interval_filter import shortening
 from grouser.calibration.likelihood import Horizon, _Form, _Part
-from grouser.calibration.linearise import shortening
 from grouser.calibration.online import OnlineFilter
 from grouser.calibration.perturbative_filter import PerturbativeFilter
 from grouser.logs.log import Sensor

@@ -41,7 +41,7 @@ def reference(ones, p, P, phi, drift):
 
 
 def window_of(ones, phi, drift=0.0, gate=np.inf) -> Window:
-    window = Window((M, N, NS), gate, BOUNDS)
+    window = Window(((M, N, NS), gate, BOUNDS))
     window.begin(np.zeros(N), 4.0 * np.eye(N))
     window.run.phi[:], window.run.drift[:] = phi, drift
     p, P = np.zeros(N), 4.0 * np.eye(N)
@@ -114,14 +114,14 @@ def test_a_full_window_hands_its_oldest_to_the_head():
 
 def test_filters_side_by_side_are_single_ones():
     ones = drawn(3)
-    run = make_run(3, (M, N, NS), 1e4, BOUNDS)
+    run = make_run(3, ((M, N, NS), 1e4, BOUNDS))
     run.phi[:] = [0.3, 0.5]
     p, P = np.arange(3.0 * N).reshape(3, N), np.stack([(k + 1.0) * np.eye(N) for k in range(3)])
     alone = []
     for k, one in enumerate(ones):
         put(run, k, one)
         alone.append(reference([one], p[k].copy(), P[k].copy(), [0.3, 0.5], np.zeros(N)))
-    run_open = make_run(3, (M, N, NS), np.inf, BOUNDS)
+    run_open = make_run(3, ((M, N, NS), np.inf, BOUNDS))
     run_open.phi[:] = [0.3, 0.5]
     for k, one in enumerate(ones):
         put(run_open, k, one)
@@ -132,6 +132,6 @@ def test_filters_side_by_side_are_single_ones():
 
 
 def test_a_covariance_that_is_not_positive_is_reported():
-    run = make_run(1, (M, N, NS), np.inf, BOUNDS)
+    run = make_run(1, ((M, N, NS), np.inf, BOUNDS))
     put(run, 0, drawn(1)[0]._replace(fixed=-100.0 * np.eye(M)))
     assert kernels.filter_sequence(run, 0, 1, np.zeros(N), np.eye(N)) == 0

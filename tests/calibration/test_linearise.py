@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grouser.calibration.linearise import shortening
+from grouser.calibration.interval_filter import shortening
 from grouser.calibration.noise_learning import NoiseLearner
 from grouser.motion.noise import Noise
 from tests.motion import planted_logs as drives

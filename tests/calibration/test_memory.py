@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import grouser as gr
-from grouser.calibration.feel import KEPT, Feeling, felt
-from grouser.calibration.memory import SCHEMA, WANDER, Felt, Ground, Memory
+from grouser.calibration.memory import KEPT, SCHEMA, WANDER, Feeling, Felt, Ground, Memory, felt
 from grouser.errors import CalibrationError
 from grouser.motion.intervals import cut_log
 from grouser.motion.model import MotionModel

@@ -12,7 +12,7 @@ from grouser.calibration.batch import gauss_newton
 from grouser.calibration.online import OnlineFilter
 from grouser.errors import CalibrationError
 from grouser.motion.noise import Noise
-from grouser.motion.parameters import resolve
+from grouser.motion.parameters import ParameterVector, resolve
 from grouser.motion.predict import LogProblem
 from tests.motion import planted_logs as drives
 
@@ -134,3 +134,13 @@ def test_uncertain_parameters_are_not_blamed_on_the_noise():
 def test_no_parameters_are_refused():
     with pytest.raises(CalibrationError, match="no parameters"):
         OnlineFilter(drives.slipping(), [])
+
+
+def test_a_cholesky_factor_of_the_noise_is_learned_whole_whichever_entries_are_chosen():
+    truth = drives.slipping(noise=Noise(form="cholesky"))
+    problem = drives.problem_of(drives.winding_log(truth, seed=1), truth)
+    learner = OnlineFilter(truth, resolve(truth, ["slip.p2", "sensor.time_noise", "noise.vy"]))
+    assert learner.names == ["slip.p2", *truth.noise.names, "sensor.time_noise"]
+    for k in range(4):
+        learner.update(problem, k)
+    np.testing.assert_allclose(ParameterVector(learner.calibrated, learner.names).values, learner.values, rtol=1e-9)

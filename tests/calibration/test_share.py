@@ -1,12 +1,13 @@
 """Several logs fitted together: planted sensor and soils come back, and each log helps the others' vehicle."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import grouser as gr
-from grouser.calibration.grounds import Grounds
+from grouser.calibration import likelihood
 from grouser.calibration.share import calibrate_together
 from grouser.cli import run
 from grouser.errors import CalibrationError
@@ -115,20 +116,27 @@ def test_labels_separate_the_grounds_of_one_log(model, tmp_path):
     assert turn["both.csv soil=0.45"] - turn["both.csv soil=0.6"] == pytest.approx(0.15, abs=0.06)
 
 
-def test_several_grounds_are_the_problems_one_after_the_other(model, logs):
+def test_noise_of_several_grounds_is_that_of_their_residuals_together(model, logs):
+    """Each ground is predicted by its own model; all intervals count the same, as if they were of one log."""
     motions = [MotionModel(model=model, sensor=log.sensor) for log in logs[:2]]
     problems = [LogProblem(log, m, cut_log(log, m)) for log, m in zip(logs, motions, strict=False)]
-    both = Grounds(problems, motions)
-    predicted = both.errors(motions[0])
-    one = problems[1].errors(motions[1])
-    n = len(problems[0].intervals)
-    np.testing.assert_array_equal(predicted.poses[n:], one.poses)
-    np.testing.assert_array_equal(both.residuals(predicted.poses)[n:], problems[1].residuals(one.poses))
-    R = problems[1].covariance(motions[1], one)
-    np.testing.assert_array_equal(both.covariance(motions[0], predicted)[n:], R)
-    slopes = problems[1].covariance_slopes(motions[1], one, ["noise.vx", "sensor.yaw_noise"])
-    found = both.covariance_slopes(motions[0], predicted, ["noise.vx", "sensor.yaw_noise"])
-    np.testing.assert_array_equal(found[n:], slopes)
+    other = motions[1].replace(sensor=replace(motions[1].sensor, x=0.7, lag=0.2))
+    names = ["noise.vx", "noise.wz", "sensor.yaw_noise"]
+    form = likelihood._Form(motions[0], names)
+    part = likelihood._Part(likelihood.Horizon(problems[1], motion=other), form, "none")
+    predicted = problems[1].errors(other)
+    np.testing.assert_array_equal(part.r, problems[1].residuals(predicted.poses))
+    v = form.elements(form.start)[0]
+    R = part.fixed + np.einsum("j,ija->ia", v, part.B).reshape(part.fixed.shape)
+    np.testing.assert_allclose(R, problems[1].covariance(motions[0], predicted), rtol=1e-6)
+    # Two thirds and one third of the intervals of one log are two grounds of the same model.
+    whole, cut = problems[0], problems[0].intervals
+    first = 2 * len(cut) // 3
+    parts = [whole.recut(cut.only(part)) for part in (slice(0, first), slice(first, None))]
+    halves = [likelihood.Horizon(part, motion=motions[0]) for part in parts]
+    found, wanted = likelihood.maximise(halves, motions[0]), likelihood.maximise(whole, motions[0])
+    np.testing.assert_allclose(found.motion.noise.density, wanted.motion.noise.density, rtol=1e-3)
+    np.testing.assert_allclose(found.covariance, wanted.covariance, rtol=1e-3)
 
 
 def test_left_out_grounds_are_predicted_without_them(shared, logs):

@@ -13,8 +13,8 @@ from scipy.optimize import brentq
 
 import grouser as gr
 from grouser.contact import library
+from grouser.contact.library import contact_of
 from grouser.contact.named import contact_named, stuck
-from grouser.contact.stored import contact_of
 from grouser.law import Recipe
 
 SOILS, TYRES = gr.contact.names("soil"), gr.contact.names("tyre")

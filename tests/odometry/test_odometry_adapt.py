@@ -12,7 +12,7 @@ import pytest
 from changing_drives import FIRST, SECOND, SENSOR, drive
 
 import grouser as gr
-from grouser.calibration.adaptive_odometry import Learned, learned_along
+from grouser.calibration.adapt import Learned, learned_along
 from grouser.errors import OdometryError
 from grouser.logs import Log
 from grouser.motion import Bicycle, Corrected, Perturbative

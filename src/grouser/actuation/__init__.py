@@ -1,4 +1,4 @@
-"""What turns the actuated joints: ideal, controlled and limited, motors, shared drives, or a user's own. T (2.73)."""
+"""Actuators of joints: ideal, controlled and limited, motors, shared drives, or a user's own. T (2.73)."""
 
 from typing import TYPE_CHECKING
 

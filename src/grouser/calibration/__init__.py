@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 from grouser.lazy import lazy
 
 if TYPE_CHECKING:
-    from grouser.calibration.adapt import Adapted, adapt
-    from grouser.calibration.adaptive_odometry import Learned, learned_along
+    from grouser.calibration.adapt import Adapted, Learned, adapt, learned_along
     from grouser.calibration.calibrate import DEFAULTS, calibrate
     from grouser.calibration.change import Change
     from grouser.calibration.choose import Candidate, Choice, candidates, choose

@@ -10,10 +10,8 @@ import numpy as np
 
 from grouser import checks
 from grouser.calibration import likelihood
-from grouser.calibration.adapt import start_of
-from grouser.calibration.batch import BatchResult, gauss_newton
-from grouser.calibration.correlation import correlated_covariance
-from grouser.calibration.doubts import doubts
+from grouser.calibration.adapt import start_of, update_along
+from grouser.calibration.batch import BatchResult, correlated_covariance, gauss_newton
 from grouser.calibration.memory import Memory
 from grouser.calibration.online import GATE, OnlineFilter, Update
 from grouser.checks import FloatArray
@@ -39,27 +37,29 @@ if TYPE_CHECKING:
     from grouser.terrain import Terrain
 
 DEFAULTS = ("slip", "sensor.x", "sensor.y", "sensor.lag", "noise", "sensor.time_noise")
-"""What a first fit calibrates."""
+"""Default parameters of a fit."""
 ROUNDS = 6
 """Most alternations of a batch between systematic parameters and noise."""
 HORIZONS = (0.5, 2.5, 5.0)
-"""Lengths, of that of the intervals, of others from which the noise is found as well: 1, 5 and 10 s next to 2 s."""
+"""Lengths of further intervals for the likelihood of the noise, as ratios to that of the fit: 1, 5, 10 s for 2 s."""
 SAMPLE = 1600
-"""Most intervals of a length from which noise is found: an hour of them determines it to a few per cent."""
+"""Most intervals of a length for the likelihood of the noise: an hour of them determines it to a few per cent."""
 TOGETHER = 40
-"""Intervals of such a sample that follow one another."""
+"""Successive intervals in such a sample."""
 FEWEST = 8
-"""Intervals of a length that are enough to find noise from."""
+"""Fewest intervals of a length for the likelihood of the noise."""
 LENGTHS = (2.0, 5.0, 15.0)
-"""Correlation lengths of slip that wanders among which the likelihood decides [m, or s where it grows with time]."""
+"""Correlation lengths of slip that wanders; the likelihood selects one [m, or s where it grows with time]."""
+FAR = 5.0
+"""Distance from its prior, in prior sigmas, at which a parameter is reported."""
 HALVINGS = 3
-"""Fits of a model that is rolled out, each with half the step of the one before, until the step does not matter."""
+"""Most fits of a model that is rolled out, each with half the step of the one before."""
 MOST_WORK = 4e5
-"""Rollout steps of a linearisation, some seconds, above which the step is not halved but a warning given."""
+"""Rollout steps of a linearisation, some seconds; with more the step is not halved, and the fit has a warning."""
 SETTLED = 1e-3
-"""A step of a batch that changes no parameter by more than this share of its sigma is the last."""
+"""A batch ends when no parameter changes by more than this share of its sigma."""
 ROUGHLY = 0.1
-"""The same of the first round, whose noise is a guess."""
+"""The same for the first round, as its noise is a guess."""
 
 
 def calibrate(
@@ -129,10 +129,7 @@ def calibrate(
             return replace(fit, warnings=(*fit.warnings, words))
         return fit
     learner = OnlineFilter(motion, chosen, covariance=covariance, gate=gate, adapt=adapt, memory=memory)
-    updates = []
-    for k in range(len(intervals)):
-        updates.append(learner.update(problem, k))
-        progress(k + 1, len(intervals))
+    updates = update_along(learner, problem, progress=progress)
     training = _training(problem, learner.calibrated, length, learner.rejected, "online")
     if memory is not None:
         learner.remember()
@@ -145,7 +142,7 @@ def _work(problem: LogProblem, motion: MotionModel, parameters: Sequence[Paramet
 
 
 def _sampled(fit: Fit, log: Log) -> Fit:
-    """When between two samples a command came is not known: a delay is no more certain than a period over √12."""
+    """The fit with the sampling error of a delay in its covariance: variance period²/12."""
     covariance = fit.covariance.copy()
     for k, p in enumerate(fit.systematic):
         if p.name == "powertrain.delay":
@@ -230,39 +227,34 @@ def _batch(
         start = [replace(p, value=begin.values[p.name]) for p in systematic]
     noise_covariance = np.zeros((0, 0))
     histories = [np.zeros((0, len(systematic)))]
-    # A rollout takes thousands of times as long as a sum over samples: fewer steps, and the fit says if they were few.
+
+    def fitted(problem: LogProblem, tolerance: float, steps: int) -> tuple[BatchResult, MotionModel]:
+        """Parameters of the intervals of a problem, from where the last fit ended; the prior does not change."""
+        found = gauss_newton(
+            problem, now, start, loss=loss, prior=prior, centre=centre, sigma_tolerance=tolerance, iterations=steps
+        )
+        histories.append(found.history)
+        there = with_values(now, dict(zip(names, found.values.tolist(), strict=True)))
+        return replace(found, covariance=correlated_covariance(problem, there, found)), there
+
+    # A rollout takes thousands of times as long as a sum over samples: fewer steps; the fit warns if they were too few.
     steps, most, near = (30, ROUNDS, SETTLED) if motion.velocity_driven else (8, ROUNDS // 2, 0.05)
     rounds = most if systematic and stochastic else 1
     for k in range(rounds):
         if systematic:
-            # Later rounds continue from the last one; the prior does not change.
-            enough = near if k > 0 or rounds == 1 else ROUGHLY
-            result = gauss_newton(
-                problem, now, start, loss=loss, prior=prior, centre=centre, sigma_tolerance=enough, iterations=steps
-            )
-            histories.append(result.history)
-            now = with_values(now, dict(zip(names, result.values.tolist(), strict=True)))
-            P = correlated_covariance(problem, now, result.slopes, result.weights, result.covariance)
-            result = replace(result, covariance=P)
+            result, now = fitted(problem, near if k > 0 or rounds == 1 else ROUGHLY, steps)
             change = np.abs(result.values - [p.value for p in start])
             settled = k > 0 and bool(np.all(change < 0.02 * np.sqrt(np.diag(result.covariance))))
             start = [replace(p, value=float(v)) for p, v in zip(systematic, result.values, strict=True)]
         if stochastic:
-            found = _most_likely(
+            now, noise_covariance, _ = _most_likely(
                 [problem, *others], now, systematic, result, stochastic, loss, LENGTHS if k < 2 else ()
             )
-            now, noise_covariance = found.motion, found.covariance
         progress(k + 1, rounds)
         if settled:
             break
     if result is not None and problem is not whole:
-        result = gauss_newton(
-            whole, now, start, loss=loss, prior=prior, centre=centre, sigma_tolerance=ROUGHLY, iterations=2
-        )
-        histories.append(result.history)
-        now = with_values(now, dict(zip(names, result.values.tolist(), strict=True)))
-        P = correlated_covariance(whole, now, result.slopes, result.weights, result.covariance)
-        result = replace(result, covariance=P)
+        result, now = fitted(whole, ROUGHLY, 2)
     path = np.concatenate(histories)
     values = np.concatenate([path, np.full((len(path), len(stochastic)), np.nan)], axis=1)
     history = History(
@@ -293,7 +285,7 @@ def _batch(
 
 
 def _horizons(problem: LogProblem, motion: MotionModel, length: dict[str, float | None]) -> list[LogProblem]:
-    """The log cut into shorter and longer intervals, of those lengths of which it has enough."""
+    """The log cut into shorter and longer intervals; lengths with too few intervals are left out."""
     cut = next((name for name, value in length.items() if value is not None), None)
     if cut is None or not motion.velocity_driven:
         return []
@@ -328,7 +320,7 @@ def _most_likely(
     loss: str,
     lengths: Sequence[float],
 ) -> likelihood.MostLikely:
-    """The motion model with the most likely noise, of the correlation length under which it is likeliest."""
+    """The motion model with the most likely noise and correlation length."""
     horizons = []
     for problem in problems:
         uncertain = None
@@ -345,18 +337,54 @@ def _most_likely(
     return max((likelihood.maximise(horizons, one, names=names, loss=robust) for one in starts), key=lambda m: m.value)
 
 
+def rms_errors(problems: Sequence[LogProblem], motions: Sequence[MotionModel]) -> dict[str, float]:
+    """RMS position [m] and yaw errors [rad] over the intervals of some logs, each predicted by its motion model."""
+    each = zip(problems, motions, strict=True)
+    error = np.concatenate([wrapped(one.intervals.measured - one.poses([own])[0, :, :6]) for one, own in each])
+    rms = np.sqrt(np.mean(np.square(error), axis=0))
+    return {"position_rms": float(np.hypot(rms[0], rms[1])), "yaw_rms": float(rms[5])}
+
+
 def _training(
     problem: LogProblem, motion: MotionModel, length: dict[str, float | None], rejected: int, method: str
 ) -> Training:
-    error = wrapped(problem.intervals.measured - problem.poses([motion])[0, :, :6])
     return Training(
         log=problem.log.name,
         samples=len(problem.log),
         intervals=len(problem.intervals),
-        **length,
+        interval=length["interval"],
+        distance=length["distance"],
         overlapping=problem.intervals.overlapping,
         rejected=rejected,
-        position_rms=float(np.sqrt(np.mean(np.sum(error[:, :2] ** 2, axis=1)))),
-        yaw_rms=float(np.sqrt(np.mean(error[:, 5] ** 2))),
+        **rms_errors([problem], [motion]),
         method=method,
     )
+
+
+def doubts(
+    parameters: Sequence[Parameter],
+    values: FloatArray,
+    intervals: Intervals | None = None,
+    *,
+    converged: bool = True,
+) -> tuple[str, ...]:
+    """Sentences about systematic parameters with these values, and about the intervals they were found from."""
+    found = [intervals.note] if intervals is not None and intervals.note else []
+    if not converged:
+        found.append("the fit stopped at its limit of steps before it settled; its values may not be the best")
+    for p, value in zip(parameters, values.tolist(), strict=True):
+        near = 1e-6 * max(p.scale, abs(value), 1e-300)
+        for bound, word in ((p.lower, "smallest"), (p.upper, "largest")):
+            if np.isfinite(bound) and abs(value - bound) <= near and abs(p.value - bound) > near:
+                found.append(
+                    f"{p.name} ran to {value:.4g}, the {word} value it may have: the log does not fit this model, or"
+                    " does not determine it"
+                )
+                break
+        else:
+            if abs(value - p.value) > FAR * p.sigma:
+                found.append(
+                    f"{p.name} = {value:.4g} is {abs(value - p.value) / p.sigma:.0f} sigmas from its prior"
+                    f" {p.value:.4g} ± {p.sigma:.2g}: check the log and the vehicle, or give another prior"
+                )
+    return tuple(found)

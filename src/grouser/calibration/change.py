@@ -16,17 +16,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from grouser._kernels.calibration import intervals as kernels
-from grouser.calibration.interval_filter import Linear, make_run
+from grouser.calibration.interval_filter import Limits, Linear, make_run, set_state, state_of
 from grouser.checks import FloatArray
 from grouser.logs.log import IntArray
 
 BEGUN = 8
-"""Tests that run at a time: a change is found within so many intervals, or not by them."""
+"""Tests that run at a time, and the intervals of each: a later change needs another test."""
 UNKNOWN, KNOWN = 3.5, 6.0
 """Largest logarithm of the ratio of one interval, where a new or a remembered ground explains it best: it takes three
 or two intervals to be sure."""
 CURVED = 2.0
-"""An estimate whose prediction is this many sigmas from another's is linearised again."""
+"""Distance of predictions [sigmas] beyond which an interval is linearised again."""
 
 Lines = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 """From estimates (S, n) to the present interval linearised at each: y (S, m), H (S, m, n)."""
@@ -68,16 +68,15 @@ class Prior(NamedTuple):
 class Hypotheses:
     """Filters side by side: `slots` tests, begun one after another, of the same hypotheses each."""
 
-    def __init__(self, slots: int, priors: Sequence[Prior], limits: Any) -> None:
-        """Limits: shape, gate and bounds as `make_run` takes them."""
+    def __init__(self, slots: int, priors: Sequence[Prior], limits: Limits) -> None:
         m, n, _ = limits[0]
         count = len(priors)
         self.names = [prior.name for prior in priors]
         self._known = np.array([bool(name) for name in self.names])
-        self.run = make_run(slots * count, *limits)
+        self.run = make_run(slots * count, limits)
         self.p = np.zeros((slots, count, n))
         self.P = np.zeros((slots, count, n, n))
-        self.first = self.p.copy(), self.P.copy()
+        self.first_p, self.first_P = self.p.copy(), self.P.copy()
         """Estimates and covariances with which each began."""
         self.log_weight = np.zeros((slots, count))
         """Logarithm of the probability of each hypothesis, given a change when its test began."""
@@ -94,7 +93,7 @@ class Hypotheses:
         for h, prior in enumerate(priors):
             self.p[slot, h], self.P[slot, h] = prior.p, prior.P
             self.log_weight[slot, h] = np.log(prior.weight)
-        self.first[0][slot], self.first[1][slot] = self.p[slot], self.P[slot]
+        self.first_p[slot], self.first_P[slot] = self.p[slot], self.P[slot]
         self.age[slot], self.log_ratio[slot] = 0, 0.0
 
     def update(self, one: Linear, at: FloatArray, phi: FloatArray, lines: Lines, present: float) -> None:
@@ -102,7 +101,7 @@ class Hypotheses:
         run, n = self.run, len(at)
         active = np.flatnonzero(np.repeat(self.age >= 0, len(self.names)))
         p, P = self.p.reshape(-1, n), self.P.reshape(-1, n, n)
-        sigma = np.sqrt(np.diagonal(one.fixed + np.einsum("j,jab->ab", phi, one.basis)))
+        sigma = np.sqrt(np.diagonal(one.covariance(phi)))
         for name, value in one._asdict().items():
             getattr(run, name)[:] = value
         run.phi[:] = phi
@@ -146,25 +145,21 @@ class Hypotheses:
     @property
     def state(self) -> dict[str, Any]:
         """As plain numbers."""
-        arrays = {name: getattr(self, name).tolist() for name in ARRAYS}
-        return {**arrays, "first_p": self.first[0].tolist(), "first_P": self.first[1].tolist()}
+        return state_of(self, ARRAYS)
 
     @state.setter
     def state(self, state: dict[str, Any]) -> None:
-        for name in ARRAYS:
-            mine = getattr(self, name)
-            mine[:] = np.array(state[name], dtype=mine.dtype).reshape(mine.shape)
-        for mine, name in zip(self.first, ("first_p", "first_P"), strict=True):
-            mine[:] = np.array(state[name], dtype=np.float64).reshape(mine.shape)
+        set_state(self, ARRAYS, state)
 
 
-ARRAYS = ("p", "P", "log_weight", "log_ratio", "age", "y", "H")
+ARRAYS = ("p", "P", "first_p", "first_P", "log_weight", "log_ratio", "age", "y", "H")
+"""State of the hypotheses."""
 
 
 class ChangeTest:
     """The tests that run, and when their sum is an alarm."""
 
-    def __init__(self, alarm: float, priors: Sequence[Prior], limits: Any) -> None:
+    def __init__(self, alarm: float, priors: Sequence[Prior], limits: Limits) -> None:
         """`alarm`: mean number of intervals between false alarms, at least."""
         self.threshold = float(np.log(alarm))
         self.running = Hypotheses(BEGUN, priors, limits)

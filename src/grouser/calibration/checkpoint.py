@@ -55,7 +55,7 @@ def load_checkpoint(follower: LogFollower, path: str | os.PathLike[str]) -> None
 
 
 def _made_for(follower: LogFollower) -> dict[str, Any]:
-    """What must be the same for a checkpoint to make sense."""
+    """Properties of log, manifest, model and options that must be the same to continue."""
     c, motion = follower.calibrator, follower.calibrator.motion
     train = {} if motion.powertrain is None else vars_of(motion.powertrain)
     parts = (model_tables(motion), vars_of(motion.sensor), vars_of(motion.noise), train)

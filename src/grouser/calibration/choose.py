@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from grouser.calibration.calibrate import DEFAULTS, calibrate
 from grouser.calibration.evaluate import Errors, errors_of
 from grouser.calibration.evidence import learn_correction
 from grouser.calibration.linear import left_out
+from grouser.calibration.loss import huber, squared_distance
 from grouser.errors import CalibrationError
 from grouser.logs import Log
 from grouser.logs.log import IntArray
@@ -36,7 +38,7 @@ BLOCKS = 5
 MOST_FOLDS = 8
 """Parts of several logs; more logs are taken together."""
 RUNS, LONGEST_RUN = 4, 180.0
-"""Several logs of a steered vehicle count as runs if there are so many, each unbroken and at most this long [s]."""
+"""Fewest logs of a steered vehicle that count as runs, and the longest unbroken one [s]."""
 OUTER = 7.81
 """Squared distance of three errors beyond which an interval counts less in the likelihood: the 95 % point of χ²."""
 
@@ -68,10 +70,8 @@ class Tried:
     def log_likelihood(self) -> float:
         """Mean logarithm of the probability density of a held-out error; outliers count less (Huber)."""
         error, R = self.errors.error, self.errors.covariance
-        d2 = np.einsum("ij,ij->i", error, np.linalg.solve(R, error[..., None])[..., 0])
-        loss = np.where(d2 <= OUTER, d2, 2.0 * np.sqrt(OUTER * np.maximum(d2, 1e-300)) - OUTER)
-        constant = error.shape[1] * np.log(2.0 * np.pi)
-        return float(-0.5 * np.mean(loss + np.linalg.slogdet(R)[1] + constant))
+        loss = huber(squared_distance(error, R), OUTER) + np.linalg.slogdet(R)[1]
+        return float(-0.5 * (np.mean(loss) + error.shape[1] * np.log(2.0 * np.pi)))
 
     def summary(self) -> dict[str, Any]:
         """Plain numbers, as JSON takes them."""
@@ -82,7 +82,7 @@ class Tried:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Choice:
-    """The model under which held-out parts of the logs are most probable, and all that were tried."""
+    """The model with the highest likelihood of held-out parts of the logs, and all others."""
 
     name: str
     """Of the chosen candidate."""
@@ -121,10 +121,9 @@ def candidates(vehicle: Vehicle, log: Log, *, noise: Noise | None = None) -> lis
         found.append(Candidate(name=SLIDING, motion=slides, parameters=names))
     found.append(Candidate(name=CORRECTED, motion=surface, parameters=names, learns=True))
     if any(vehicle.steered) and np.isfinite(log.angles_array(vehicle)).all(axis=0).any():
+        bicycle = MotionModel(model=Bicycle(vehicle=vehicle), **start)
         names = ["model", *(name for name in DEFAULTS if name != "slip")]
-        found.append(
-            Candidate(name=BICYCLE, motion=MotionModel(model=Bicycle(vehicle=vehicle), **start), parameters=names)
-        )
+        found.append(Candidate(name=BICYCLE, motion=bicycle, parameters=names))
     return found
 
 
@@ -158,15 +157,16 @@ def choose(
     wanted = candidates(shape, log) if tried is None and shape is not None else list(tried or ())
     if not wanted:
         raise CalibrationError("there are no candidates to choose from; leave them out for the usual ones")
-    compared = _Compared(log, wanted[0].motion, interval, distance, stride, loss, split)
+    compared = _Compared(
+        log, wanted[0].motion, interval=interval, distance=distance, stride=stride, loss=loss, split=split
+    )
+    outcomes: dict[str, Tried | str] = {}
     if attempts is not None:
         outcomes = dict(zip((one.name for one in wanted), attempts(wanted), strict=True))
-    else:
-        outcomes = {}
-        for one in wanted:
-            part = None if progress is None else _named(progress, one.name)
-            first = outcomes.get(PERTURBATIVE)
-            outcomes[one.name] = compared.attempt(one, first.fit if isinstance(first, Tried) else None, part)
+    for one in wanted if attempts is None else ():
+        first = outcomes.get(PERTURBATIVE)
+        report = None if progress is None else partial(progress, one.name)
+        outcomes[one.name] = compared.attempt(one, first.fit if isinstance(first, Tried) else None, report)
     results = {name: one for name, one in outcomes.items() if isinstance(one, Tried)}
     refused = {name: one for name, one in outcomes.items() if isinstance(one, str)}
     if not results:
@@ -188,24 +188,26 @@ def attempt(
     log: Log,
     tried: Sequence[Candidate],
     k: int,
-    *,
-    interval: float | None = None,
-    distance: float | None = None,
-    stride: float | None = None,
-    loss: str = "mixture",
-    split: float | None = None,
+    **options: Any,
 ) -> Tried | str:
     """One of the candidates as `choose` fits and judges it among all, or why it cannot; options as there [s, m]."""
-    return _Compared(log, tried[0].motion, interval, distance, stride, loss, split).attempt(tried[k], None, None)
+    return _Compared(log, tried[0].motion, **options).attempt(tried[k])
 
 
 class _Compared:
     """The intervals on which candidates are compared."""
 
     def __init__(
-        self, log: Log, motion: MotionModel, interval: float | None, distance: float | None, stride: float | None,
-        loss: str, split: float | None,
-    ) -> None:  # fmt: skip
+        self,
+        log: Log,
+        motion: MotionModel,
+        *,
+        interval: float | None = None,
+        distance: float | None = None,
+        stride: float | None = None,
+        loss: str = "mixture",
+        split: float | None = None,
+    ) -> None:
         self.log = log
         self.runs = interval is None and distance is None and stride is None and are_runs(log, motion.vehicle)
         length = None if self.runs or distance is not None else INTERVAL if interval is None else interval
@@ -219,38 +221,29 @@ class _Compared:
             if not 0 < len(self.judged) < len(cut):
                 raise CalibrationError(f"split {split:g}: leaves nothing to fit or to judge of {len(cut)} intervals")
 
-    def attempt(self, one: Candidate, surface: Fit | None, progress: Callable[[int, int], None] | None) -> Tried | str:
+    def attempt(
+        self, one: Candidate, surface: Fit | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> Tried | str:
         """A candidate fitted and judged, or why it cannot be; `surface` is the fit that a correction starts from."""
+        fitted = partial(calibrate, log=self.log, intervals=self.cut, progress=progress, **self.options)
         try:
-            fit = _fit(one, self.log, self.cut, surface, {**self.options, "progress": progress})
+            if surface is None or not one.learns:
+                surface = fitted(model=one.motion, parameters=one.parameters)
+            fit = surface
+            if one.learns:
+                model = learn_correction(surface, self.log, self.cut)
+                if model is None:
+                    return "the log supports no correction"
+                motion = surface.model.replace(model=model)
+                # The search starts at the fitted surface; the priors are those of a first fit.
+                centre = {p.name: p for p in surface.parameters}
+                chosen = [centre.get(p.name, p) for p in resolve(motion, one.parameters)]
+                fit = fitted(model=motion, parameters=chosen)
         except CalibrationError as error:
             return str(error)
-        if fit is None:
-            return "the log supports no correction"
         error_of, covariance = left_out(fit, self.log, self.cut, self.fold)
-        some = self.judged
-        errors = Errors(error=error_of[some], covariance=covariance[some], times=self.cut.times[some])
-        return Tried(fit=fit, errors=errors)
-
-
-def _fit(one: Candidate, log: Log, cut: Intervals, surface: Fit | None, options: dict[str, Any]) -> Fit | None:
-    """The fit of a candidate to all intervals; None if it has nothing to learn."""
-    if not one.learns:
-        return calibrate(one.motion, log, one.parameters, intervals=cut, **options)
-    if surface is None:
-        surface = calibrate(one.motion, log, one.parameters, intervals=cut, **options)
-    model = learn_correction(surface, log, cut)
-    if model is None:
-        return None
-    motion = surface.model.replace(model=model)
-    # The search starts at the fitted surface; the priors are those of a first fit.
-    centre = {p.name: p for p in surface.parameters}
-    chosen = [centre.get(p.name, p) for p in resolve(motion, one.parameters)]
-    return calibrate(motion, log, chosen, intervals=cut, **options)
-
-
-def _named(progress: Callable[[str, int, int], None], name: str) -> Callable[[int, int], None]:
-    return lambda done, total: progress(name, done, total)
+        errors = Errors(error=error_of, covariance=covariance, times=self.cut.times)
+        return Tried(fit=fit, errors=errors.only(self.judged))
 
 
 def _with_short_noise(fit: Fit, log: Log) -> Fit:

@@ -19,6 +19,7 @@ from grouser.calibration.online import OnlineFilter
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.logs import Log
+from grouser.logs.log import IntArray
 from grouser.motion.consistency import INSIDE_2, nees, nees_band
 from grouser.motion.fit import Fit
 from grouser.motion.intervals import Intervals, cut_log
@@ -32,8 +33,10 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+COLUMNS = ("error", "covariance", "times")
+"""Fields of `Errors`."""
 LEAST = 8
-"""Intervals of a log from which the lag of its sensor can be found."""
+"""Fewest intervals of a log for its own sensor lag."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -66,6 +69,15 @@ class Errors:
     def log_likelihood(self) -> float:
         """Mean logarithm of the probability density of an error, T (3.47): the higher, the better the prediction."""
         return log_likelihood(self.error, self.covariance) / len(self.error)
+
+    @staticmethod
+    def joined(parts: Sequence[Errors]) -> Errors:
+        """Several one after another."""
+        return Errors(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS})
+
+    def only(self, chosen: IntArray) -> Errors:
+        """Those of some intervals."""
+        return Errors(**{name: getattr(self, name)[chosen] for name in COLUMNS})
 
     def to_pandas(self) -> DataFrame:
         """One row an interval, indexed by the time it starts [s]; `attrs["units"]` names the unit of each column."""
@@ -135,7 +147,7 @@ class Evaluation:
     trained_on_this: bool
     """Whether the fit was made from this log: then these are not held-out errors."""
     note: str = ""
-    """How much of the log the intervals use, if that is not nearly all of it."""
+    """Share of the log that the intervals use, in words; empty if it is nearly all."""
     fixed: Errors | None = None
     """Errors of the fit as it is, where `errors` are of one that adapts, each interval before it was learned from."""
     changes: tuple[Change, ...] = ()
@@ -192,42 +204,43 @@ def evaluate(
     trained = isinstance(fit, Fit) and fit.made_from(log)
     other = not (trained or same_drive)
     cuts = {float(T): cut_log(log, motion, interval=T) for T in horizons}
-    errors = errors_of(fit, log, cut, other_log=other)
-    fixed, learner = None, None
-    if adapt:
-        if not isinstance(fit, Fit):
-            raise CalibrationError("a model without a fit has no covariance to adapt from; calibrate it first")
-        fixed, (errors, learner) = errors, _adapting(fit, log, cut, memory)
-        further = [Horizon(interval=T, errors=_adapting(fit, log, one, memory)[0]) for T, one in cuts.items()]
-    else:
-        further = [Horizon(interval=T, errors=errors_of(fit, log, one, other_log=other)) for T, one in cuts.items()]
-    plain = errors_of(plain_odometry(motion, log), log, cut)
+    if adapt and not isinstance(fit, Fit):
+        raise CalibrationError("a model without a fit has no covariance to adapt from; calibrate it first")
     if own_lag is None:
         own_lag = log.sensor.lag_spread > 0.0 and other and not adapt and len(cut) >= LEAST
-    relagged = own = None
-    if own_lag:
-        own = _own_lags(motion, log, cut)
-        relagged = _with_lags(fit, log, cut, own, other)
-        if not adapt:
-            further = [Horizon(interval=T, errors=_with_lags(fit, log, one, own, other)) for T, one in cuts.items()]
+    own = _own_lags(motion, log, cut) if own_lag else None
+    learner: OnlineFilter | None = None
+
+    def adapting(cut: Intervals) -> Errors:
+        """Errors of predictions, each made before its interval was learned from."""
+        nonlocal learner
+        assert isinstance(fit, Fit)
+        found = adapt_along(fit, log, cut, memory=None if memory is None else memory.copy())
+        learner = learner or found.filter
+        return Errors(error=found.error, covariance=found.covariance, times=cut.times)
+
+    def relagged(cut: Intervals) -> Errors:
+        assert own is not None
+        return _with_lags(fit, log, cut, own, other)
+
+    def fixed(cut: Intervals) -> Errors:
+        return errors_of(fit, log, cut, other_log=other)
+
+    judged = adapting if adapt else fixed
+    errors = judged(cut)
+    further = adapting if adapt else relagged if own else fixed
     return Evaluation(
         errors=errors,
-        baseline=plain,
-        relagged=relagged,
+        baseline=errors_of(plain_odometry(motion, log), log, cut),
+        relagged=relagged(cut) if own else None,
         lags=None if own is None else own.lags,
-        horizons=tuple(further),
+        horizons=tuple(Horizon(interval=T, errors=further(one)) for T, one in cuts.items()),
         trained_on_this=trained,
         note=cut.note,
-        fixed=fixed,
+        fixed=fixed(cut) if adapt else None,
         changes=tuple(learner.changes) if learner else (),
         ground=learner.ground if learner else "",
     )
-
-
-def _adapting(fit: Fit, log: Log, intervals: Intervals, memory: Memory | None) -> tuple[Errors, OnlineFilter]:
-    """Errors of predictions, each made before its interval was learned from, and the filter at the end."""
-    found = adapt_along(fit, log, intervals, memory=None if memory is None else memory.copy())
-    return Errors(error=found.error, covariance=found.covariance, times=intervals.times), found.filter
 
 
 def errors_of(fit: Fit | MotionModel, log: Log, intervals: Intervals, *, other_log: bool = False) -> Errors:
@@ -248,7 +261,7 @@ class OwnLags(NamedTuple):
     lags: tuple[float, float]
     """Of the first and of the second half [s]."""
     sigma: float
-    """How uncertain they are, one sigma [s]."""
+    """Their uncertainty, one sigma [s]."""
     middle: int
     """Samples before the second half: where an interval's stretch begins, or its time, decides in which it is."""
     time: float
@@ -278,17 +291,13 @@ def _own_lags(motion: MotionModel, log: Log, cut: Intervals) -> OwnLags:
 def _with_lags(fit: Fit | MotionModel, log: Log, cut: Intervals, own: OwnLags, other: bool) -> Errors:
     """Errors where each half of the log has the lag found from the other half."""
     first = own.first(cut)
+    halves = [(np.flatnonzero(first), own.lags[1]), (np.flatnonzero(~first), own.lags[0])]
     parts = [
-        (
-            np.flatnonzero(mine),
-            errors_of(_relagged(fit, lag, own.sigma), log, cut.only(np.flatnonzero(mine)), other_log=other),
-        )
-        for mine, lag in ((first, own.lags[1]), (~first, own.lags[0]))
-        if mine.any()
+        errors_of(_relagged(fit, lag, own.sigma), log, cut.only(rows), other_log=other)
+        for rows, lag in halves
+        if len(rows)
     ]
-    order = np.argsort(np.concatenate([rows for rows, _ in parts]), kind="stable")
-    columns = ("error", "covariance", "times")
-    return Errors(**{name: np.concatenate([getattr(part, name) for _, part in parts])[order] for name in columns})
+    return Errors.joined(parts).only(np.argsort(np.concatenate([rows for rows, _ in halves])))
 
 
 def _relagged(fit: Fit | MotionModel, lag: float, sigma: float) -> Fit | MotionModel:
@@ -297,11 +306,10 @@ def _relagged(fit: Fit | MotionModel, lag: float, sigma: float) -> Fit | MotionM
     motion = motion.replace(sensor=replace(motion.sensor, lag=lag, lag_spread=sigma))
     if not isinstance(fit, Fit):
         return motion
-    names, covariance = [p.name for p in fit.systematic], fit.covariance.copy()
-    vector = fit.vector.copy()
-    if "sensor.lag" in names:
-        k = names.index("sensor.lag")
-        covariance[k], covariance[:, k], vector[k] = 0.0, 0.0, lag
+    covariance, vector = fit.covariance.copy(), fit.vector.copy()
+    for k, p in enumerate(fit.systematic):
+        if p.name == "sensor.lag":
+            covariance[k], covariance[:, k], vector[k] = 0.0, 0.0, lag
     return replace(fit, model=motion, covariance=covariance, vector=vector)
 
 

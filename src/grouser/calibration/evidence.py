@@ -1,4 +1,4 @@
-"""Which terms a learned correction needs, and how large they may be: the widths under which a log is most probable."""
+"""Terms of a learned correction and the widths of their priors: those under which a log is most probable."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from grouser.logs import Log
 from grouser.motion.correction import HISTORY, TERMS, Corrected, change_over, features
 from grouser.motion.fit import Fit
 from grouser.motion.intervals import Intervals
-from grouser.motion.parameters import default
+from grouser.motion.parameters import ParameterVector, default
+from grouser.motion.predict import LogProblem
 from grouser.motion.slip_surface import Perturbative
 from grouser.motion.velocity import inputs_of
 
@@ -24,7 +25,7 @@ GAIN = 1.0
 ROUNDS = 40
 """Updates of the widths."""
 LEAST = 1e-6
-"""Smallest width of a prior, as a share of what one sigma of the log's noise is."""
+"""Smallest width of a prior, as a share of one sigma of the log's noise."""
 MOVING = 0.02
 """Speed [m/s] or turn rate [rad/s] above which a sample counts as driving."""
 
@@ -44,22 +45,18 @@ def learn_correction(fit: Fit, log: Log, cut: Intervals) -> Corrected | None:
     size, reach = _sizes(base, log)
     if reach is None:
         return None
-    spec: dict[str, Any] = {
-        "vehicle": base.vehicle,
-        "slip": base.slip,
-        "gravity_grows": base.gravity_grows,
-        "reach": reach,
-    }
+    same = ("vehicle", "slip", "gravity_grows")
+    spec: dict[str, Any] = {name: getattr(base, name) for name in same} | {"reach": reach}
     whole = Corrected(**spec, widths=tuple((1.0 / size).tolist()))
     motion = fit.model.replace(model=whole)
     learned = tuple(default(motion, f"slip.c{k}") for k in whole.terms)
     values = np.concatenate([fit.vector[: len(fit.covariance)], np.zeros(len(learned))])
-    about = Linearised.of(motion, (*fit.systematic, *learned), values, log, cut)
+    chosen = (*fit.systematic, *learned)
+    vector = ParameterVector(motion, [p.name for p in chosen])
+    information, gradient = Linearised.of(LogProblem(log, motion, cut), vector, chosen, values).normal()
     known = np.array([p.sigma for p in fit.systematic]) ** -2.0
-    gradient = about.gradient.sum(axis=0)
     gradient[: len(known)] -= known * (values[: len(known)] - [p.value for p in fit.systematic])
-    problem = _Evidence(about.information.sum(axis=0), gradient, known)
-    kept = problem.choose()
+    kept = _Evidence(information, gradient, known).choose()
     if not kept:
         return None
     terms = sorted(k for group in kept for k in group)
@@ -107,9 +104,8 @@ class _Evidence:
         """Logarithm of the evidence at its largest, but for a constant, and the widths there."""
         n = len(self.known)
         columns = [np.array(group) + n for group in groups]
-        used = np.concatenate([np.arange(n), *columns]).astype(np.int64)
-        at = [np.searchsorted(np.sort(used), group) for group in columns]
-        used = np.sort(used)
+        used = np.sort(np.concatenate([np.arange(n), *columns]).astype(np.int64))
+        at = [np.searchsorted(used, group) for group in columns]
         A, g = self.information[np.ix_(used, used)], self.gradient[used]
         precision = np.concatenate([self.known, np.ones(len(used) - n)])
         for group in at:  # start where the log's own information of the group stands

@@ -34,32 +34,14 @@ FIRST_LINES = 50
 BLOCK = 1.0
 """Time of the blocks after it [s], and so the time between updates."""
 AHEAD = 1.0
-"""Time that must follow a line before it is accepted for good [s]: later poses show whether one is stray."""
+"""Time after a line until it is final [s]: later poses show whether a pose is stray."""
 BACK = 20.0
-"""Time before a line that is looked at to judge it [s]."""
+"""Time before a line that is needed to judge it [s]."""
 MOST_BACK = 3000
-"""Most lines that are looked at."""
+"""Most lines in memory."""
 LINE = "labels.line"
 ENOUGH = 5.0
 """Travel [m] after which the units of rates and poses are compared, once."""
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Block:
-    """Some lines of the file, as numbers."""
-
-    offset: int
-    """Byte at which they begin."""
-    first: int
-    """Number of the first line, from 1."""
-    lines: int
-    """How many."""
-    end: int
-    """Byte after them."""
-    raw: Raw | None
-    """None where there are only blank lines."""
-    short: tuple[int, ...]
-    """Rows without the right number of columns, by line."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -67,9 +49,9 @@ class Place:
     """Where in the file a follower is; with the calibrator's state, all that must be stored."""
 
     offset: int = 0
-    """Byte at which the lines begin that are still looked at."""
+    """Byte at which the lines in memory begin."""
     line: int = 1
-    """Number of the line there."""
+    """Number of the line there, from 1."""
     ahead: int = 0
     """Lines from there to the end of the last block that was read."""
     used: int = 0
@@ -111,7 +93,8 @@ class LogFollower:
         self.manifest = manifest
         """Which columns are which signals."""
         self._lag = max((abs(signal.lag) for signal in manifest.signals().values()), default=0.0)
-        self._blocks: list[Block] = []
+        self._lines: list[bytes] = []
+        """Lines in memory, from that of the place on."""
         self._resumed = False
         self._size = 0
         """Bytes of the file when it was last looked at."""
@@ -134,22 +117,22 @@ class LogFollower:
             self._check_same()
 
     def finish(self) -> tuple[LogFollower, list[Update]]:
-        """A follower that also used the rest of the file, as if nothing more will come, and the updates of that.
+        """A follower that also used the rest of the file, as the end of the log, and the updates of that.
 
         This one does not move, so that it can continue if the file grows.
         """
         end = copy.copy(self)
-        end.calibrator, end.rejected, end._blocks = self.calibrator.copy(), dict(self.rejected), list(self._blocks)
+        end.calibrator, end.rejected, end._lines = self.calibrator.copy(), dict(self.rejected), list(self._lines)
         learnt = list(end.advance())
         end._read(None)
         learnt += list(end._step(end._last_line()))
         learnt += end.calibrator.end_stretch()
-        if end.path.stat().st_size > (end._blocks[-1].end if end._blocks else 0):
+        if end.path.stat().st_size > end._end:
             end._reject("cut off: the last line of the file does not end", 1)
         return end, learnt
 
     def _check_same(self) -> None:
-        """The file must still hold what was read of it."""
+        """Refuse a file that was removed, truncated or replaced."""
         try:
             size = self.path.stat().st_size
         except OSError:
@@ -170,17 +153,14 @@ class LogFollower:
         self._resumed = True
         if not self.place.ahead:
             return
-        left = self.place.ahead
-        while left > 0:
-            if not self._read(self._lines_of_next()):
-                raise LogError(f"{self.name}: is shorter than it was when the checkpoint was written")
-            left -= self._blocks[-1].lines
+        if not self._read(self.place.ahead):
+            raise LogError(f"{self.name}: is shorter than it was when the checkpoint was written")
         yield from self._step(self._settled())
         self._forget()
 
     def fingerprint(self) -> str:
         """SHA-256 of the first block of the file as it is now; empty if it is not complete."""
-        found = self._lines(0, FIRST_LINES + self._heading()[1])
+        found = self._lines_at(0, FIRST_LINES + self._heading)
         return "" if found is None else hashlib.sha256(b"".join(found)).hexdigest()
 
     def _rows(self, seconds: float) -> int:
@@ -188,34 +168,37 @@ class LogFollower:
 
     def _lines_of_next(self) -> int:
         """Lines of the next block: fixed once the first is read, so that blocks end where they always end."""
-        if not self._blocks and self.place.line == 1:
-            return FIRST_LINES + self._heading()[1]
+        if not self._lines and self.place.line == 1:
+            return FIRST_LINES + self._heading
         return min(max(self._rows(BLOCK), 5), 2000)
 
     def _settled(self) -> int:
-        """Last line that what follows can no longer change."""
+        """Last line that later lines can no longer change."""
         return self._last_line() - self._rows(AHEAD + self._lag) - STRAY
 
     def _last_line(self) -> int:
-        """The last line at hand."""
-        return self.place.line - 1 + sum(b.lines for b in self._blocks)
+        """The last line in memory."""
+        return self.place.line - 1 + len(self._lines)
+
+    @property
+    def _end(self) -> int:
+        """Byte after the last line in memory."""
+        return self.place.offset + sum(map(len, self._lines))
 
     def _forget(self) -> None:
-        """Drop blocks that no line to come needs, and move the place on."""
+        """Drop lines that later ones do not need, and move the place to the first one left."""
         back = max(min(self._rows(BACK), MOST_BACK), self._rows(2.0 + self._lag))
-        end, needed = self._last_line(), self._settled() - back
-        while len(self._blocks) > 1 and self._blocks[1].first < needed:
-            del self._blocks[0]
-        first = self._blocks[0]
-        self.place = replace(self.place, offset=first.offset, line=first.first, ahead=end - first.first + 1)
+        old = max(self._settled() - back - self.place.line, 0)
+        offset = self.place.offset + sum(map(len, self._lines[:old]))
+        del self._lines[:old]
+        self.place = replace(self.place, offset=offset, line=self.place.line + old, ahead=len(self._lines))
 
     def _step(self, settled: int) -> Iterator[Update]:
-        """Judge the lines at hand and hand those that are settled on."""
-        self.place = replace(self.place, ahead=self._last_line() - self.place.line + 1)
-        raws = [block.raw for block in self._blocks if block.raw is not None]
-        if not raws:
+        """Judge the lines in memory; the calibrator gets those that are settled."""
+        self.place = replace(self.place, ahead=len(self._lines))
+        raw, tally = self._parsed(), _Lines(self.name)
+        if raw is None:
             return
-        raw, tally = _together(raws), _Lines(self.name)
         raw = replace(raw, tally=tally, signals={**raw.signals, LINE: raw.line.astype(np.float64)})
         segments = self.manifest.segments
         gap = segments.longest_gap or default_gap(self.place.period)
@@ -264,7 +247,7 @@ class LogFollower:
         if settled <= low:
             return
         left_out: dict[str, Iterable[int]] = dict(tally.lines)
-        left_out["the row has too few or too many columns"] = [n for block in self._blocks for n in block.short]
+        left_out["the row has too few or too many columns"] = set(self._row_lines()) - set(raw.line.tolist())
         if raw.pose and len(log):
             columns = [raw.pose["pose.fresh"]] if "pose.fresh" in raw.pose else list(raw.pose.values())
             fresh = set(raw.line[signals.changes(np.stack(columns, axis=1))].tolist())
@@ -278,12 +261,18 @@ class LogFollower:
         if count:
             self.rejected[reason] = self.rejected.get(reason, 0) + count
 
-    def _heading(self) -> tuple[bytes, int]:
-        """The text down to the heading, and how many lines that is."""
-        return self._first_row() if self.manifest.csv.lines else (b"", 0)
+    @property
+    def _heading(self) -> int:
+        """Number of lines down to the end of the heading."""
+        return self._first_row()[1] if self.manifest.csv.lines else 0
+
+    def _row_lines(self) -> list[int]:
+        """Numbers of the lines in memory that are rows."""
+        first, heading = self.place.line, self._heading
+        return [n for n, line in enumerate(self._lines, start=first) if n > heading and is_row(line)]
 
     def _first_row(self) -> tuple[bytes, int]:
-        """The text down to the end of the heading, or the first row without one, and how many lines that is."""
+        """The text down to the end of the heading, or the first row without one, and its number of lines."""
         text, n, rows = b"", 0, 0
         with self.path.open("rb") as stream:
             for line in itertools.islice(stream, 1000):
@@ -293,7 +282,7 @@ class LogFollower:
                     break
         return text, n
 
-    def _lines(self, offset: int, count: int | None) -> list[bytes] | None:
+    def _lines_at(self, offset: int, count: int | None) -> list[bytes] | None:
         """`count` whole lines from a byte on, None if they are not written yet; no count: all whole lines."""
         found: list[bytes] = []
         with self.path.open("rb") as stream:
@@ -308,33 +297,31 @@ class LogFollower:
         return found
 
     def _read(self, count: int | None) -> bool:
-        """Add the block after the last one; whether there is one. The first sets the rate of the log."""
-        offset = self._blocks[-1].end if self._blocks else self.place.offset
-        first = self._last_line() + 1
-        lines = self._lines(offset, count)
+        """Add the lines of the next block; whether there is one. The first sets the rate of the log."""
+        lines = self._lines_at(self._end, count)
         if lines is None:
             return False
-        begin = self._heading()[1] if first == 1 else 0
-        rows = [first + k for k, line in enumerate(lines) if k >= begin and is_row(line)]
-        raw = self._parsed(b"".join(lines), first) if rows else None
-        short = set(rows) - set([] if raw is None else raw.line.tolist())
-        end = offset + sum(map(len, lines))
-        self._blocks.append(
-            Block(offset=offset, first=first, lines=len(lines), end=end, raw=raw, short=tuple(sorted(short)))
-        )
+        self._lines += lines
         if self.place.period == 0.0:
+            raw = self._parsed()
             steps = np.diff(raw.time) if raw is not None else np.zeros(0)
             steps = steps[np.isfinite(steps) & (steps > 0.0)]
             period = float(np.median(steps)) if steps.size else 1.0
             self.place = replace(self.place, period=period, begun=self.fingerprint())
         return True
 
-    def _parsed(self, text: bytes, first: int) -> Raw:
-        """Lines as numbers; the file's first row is put above them, from which the number of columns follows."""
+    def _parsed(self) -> Raw | None:
+        """Lines in memory as numbers; the first row of the file, put above them, gives the number of columns."""
+        if not self._row_lines():
+            return None
+        first = self.place.line
         head, above = (b"", 0) if first == 1 else self._first_row()
-        raw = raw_csv(cast(Path, _Text(self.name, head + text)), self.manifest)
-        raw = replace(raw, line=raw.line - above + first - 1)
-        return _together([raw], np.flatnonzero(raw.line >= first))
+        raw = raw_csv(cast(Path, _Text(self.name, head + b"".join(self._lines))), self.manifest)
+        line = raw.line - above + first - 1
+        own = slice(int(np.searchsorted(line, first)), None)
+        signals, pose = ({key: column[own] for key, column in found.items()} for found in (raw.signals, raw.pose))
+        time, row = raw.time[own], np.arange(len(line[own]), dtype=np.int64)
+        return replace(raw, line=line[own], time=time, signals=signals, pose_row=row, pose_time=time, pose=pose)
 
 
 class _Text:
@@ -360,25 +347,6 @@ class _Lines(Tally):
             super().add(reason, lines, cells=True)
         else:
             self.lines.setdefault(reason, []).extend(np.atleast_1d(np.asarray(lines, dtype=np.int64)).tolist())
-
-
-def _together(raws: list[Raw], rows: IntArray | slice = slice(None)) -> Raw:
-    """Blocks one after another, all rows of them or some."""
-    time = np.concatenate([raw.time for raw in raws])[rows]
-    signals, pose = (
-        {key: np.concatenate([getattr(raw, kind)[key] for raw in raws])[rows] for key in getattr(raws[0], kind)}
-        for kind in ("signals", "pose")
-    )
-    return replace(
-        raws[0],
-        rows=sum(raw.rows for raw in raws),
-        line=np.concatenate([raw.line for raw in raws])[rows],
-        time=time,
-        signals=signals,
-        pose_row=np.arange(len(time), dtype=np.int64),
-        pose_time=time,
-        pose=pose,
-    )
 
 
 def _lines_of(log: Log) -> tuple[IntArray, IntArray]:

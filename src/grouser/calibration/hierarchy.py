@@ -1,4 +1,4 @@
-"""What grounds have in common and how much they differ: a hierarchical fit over estimates of several grounds."""
+"""Mean of several grounds and covariance between them: a hierarchical fit to an estimate of each."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 
 TYPICAL = 0.6
-"""Median of the spread between grounds before any was felt, as a share of the expected one: most kinds are alike."""
+"""Median of the prior of the spread between grounds, as a share of the expected one: most kinds are alike."""
 UNSURE = 1.0
-"""How uncertain that is: one sigma of the logarithm of a spread, a factor of 2.7."""
+"""Sigma of the logarithm of a spread in that prior: a factor of 2.7."""
 WORTH = 3.0
-"""How many grounds the expected correlations of the parameters count as."""
+"""Weight of the expected correlations of the parameters, in grounds."""
 GRID = np.linspace(-6.0, 6.0, 145)
 """Where the spread of a parameter is tried, in sigmas of its logarithm."""
 ITERATIONS = 300
@@ -44,14 +44,14 @@ class Hierarchy:
         return np.asarray(np.sqrt(np.diag(self.between)))
 
     def new_ground(self) -> tuple[FloatArray, FloatArray]:
-        """Mean (n,) and covariance (n, n) of the parameters of a ground that has not been felt yet.
+        """Mean (n,) and covariance (n, n) of the parameters of a new ground.
 
         The Gaussian with the moments of the Student distribution that the uncertainty of T gives.
         """
         return self.mean, self.between + self.mean_covariance
 
     def ground(self, mean: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean (n,) and covariance (n, n) of one of its grounds, given its own estimate and what the others say."""
+        """Mean (n,) and covariance (n, n) of one of its grounds, given its own estimate and those of the others."""
         K = np.linalg.solve(self.between + covariance, self.between).T
         of_mean = np.eye(len(mean)) - K
         posterior = self.between - K @ self.between + of_mean @ self.mean_covariance @ of_mean.T
@@ -127,7 +127,7 @@ def _variances(m: FloatArray, c: FloatArray, spread: FloatArray) -> FloatArray:
 
 
 def _given_common(m: FloatArray, C: FloatArray, T: FloatArray, own: np.ndarray) -> tuple[FloatArray, FloatArray]:
-    """Estimates and variances (J, n) of each ground's own parameters, given the common ones as all grounds say."""
+    """Estimates and variances (J, n) of each ground's own parameters, given the common ones of all grounds."""
     variance = np.diagonal(C, axis1=1, axis2=2).copy()
     if own.all() or not own.any():
         return m, variance

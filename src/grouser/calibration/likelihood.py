@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grouser.calibration.loss import loss_of, weight_of
+from grouser.calibration.loss import loss_of, squared_distance, weight_of
 from grouser.checks import FloatArray
 from grouser.motion.model import MotionModel
 from grouser.motion.noise import Noise
@@ -25,19 +25,19 @@ SMALLEST, LARGEST = 1e-5, 10.0
 
 
 class Horizon(NamedTuple):
-    """A log cut into intervals of one length."""
+    """A log cut into intervals of one length, or the intervals on one ground."""
 
     problem: LogProblem
     uncertain: FloatArray | None = None
     """Covariance of the residuals by that of the parameters, (I, m, m), which fitting them took from the residuals."""
+    motion: MotionModel | None = None
+    """Motion model of its own ground, except for the noise; None: the common one."""
 
 
 def log_likelihood(residuals: FloatArray, covariance: FloatArray) -> float:
     """Σ log N(rₖ; 0, Rₖ), T (3.47)."""
-    L = np.linalg.cholesky(covariance)
-    white = np.linalg.solve(L, residuals[..., None])[..., 0]
-    logdet = 2.0 * np.log(np.diagonal(L, axis1=1, axis2=2)).sum()
-    return float(-0.5 * (np.sum(white**2) + logdet + residuals.size * np.log(2.0 * np.pi)))
+    twice = squared_distance(residuals, covariance) + np.linalg.slogdet(covariance)[1]
+    return float(-0.5 * (twice.sum() + residuals.size * np.log(2.0 * np.pi)))
 
 
 class MostLikely(NamedTuple):
@@ -62,15 +62,15 @@ def maximise(
 
     `names` chooses parameters of the process noise and of the sensor's; none: all of the process noise. Of several
     horizons the likelihoods add up, a composite likelihood: each horizon counts the same, all together as much as the
-    intervals of the first. Outliers count as little as the `loss` says. A weak prior keeps densities that the log does
-    not determine near `Noise.EXPECTED`.
+    intervals of the first. Grounds, with motion models of their own, are independent and count in full. Outliers count
+    as little as the `loss` says. A weak prior keeps densities that the log does not determine near `Noise.EXPECTED`.
     """
     horizons = [Horizon(problem)] if isinstance(problem, LogProblem) else list(problem)
     chosen = list(names) or list(motion.noise.names)
     form = _Form(motion, chosen)
     parts = [_Part(h, form, loss) for h in horizons]
     count = len(parts[0].r)
-    shares = [count / (len(parts) * len(part.r)) for part in parts]
+    shares = [1.0 if h.motion else count / (len(parts) * len(part.r)) for h, part in zip(horizons, parts, strict=True)]
 
     def objective(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Negative logarithm of likelihood and prior, its gradient, and the information."""
@@ -98,7 +98,7 @@ def maximise(
 def scored(
     objective: Callable[[FloatArray], tuple[float, FloatArray, FloatArray]], x: FloatArray, bounds: FloatArray
 ) -> tuple[FloatArray, float]:
-    """Where an objective is smallest within bounds (n, 2), by Fisher scoring with damped steps, and its value there.
+    """Minimum of an objective within bounds (n, 2) by Fisher scoring with damped steps, and its value there.
 
     The objective gives value, gradient and information. A step is at most 2 in any coordinate, a logarithm.
     """
@@ -128,7 +128,8 @@ class _Part:
 
     def __init__(self, horizon: Horizon, form: _Form, loss: str) -> None:
         self.problem, self.loss = horizon.problem, loss
-        self.predicted = self.problem.errors(form.motion)
+        own = form.motion if horizon.motion is None else horizon.motion.replace(noise=form.motion.noise)
+        self.predicted = self.problem.errors(own)
         self.r = self.problem.residuals(self.predicted.poses)
         n, m = self.r.shape
         self.fixed = self.problem.covariance(form.without, self.predicted)
@@ -212,19 +213,15 @@ class _Form:
         self.bounds += [(np.log(Noise.LOWEST), np.log(Noise.HIGHEST))] * len(self.wander)
         self.bounds += [(np.log(SMALLEST), np.log(LARGEST))] * len(self.sensor)
 
-    def _factor(self, x: FloatArray) -> FloatArray:
-        C = np.zeros_like(self.motion.noise.density)
-        for (j, i), value in zip(self.pairs, x, strict=True):
-            C[i, j] = np.exp(value) if i == j else value
-        return self.units[:, None] * C
-
     def density(self, x: FloatArray) -> FloatArray:
         """Q′ at coordinates x."""
         density = self.motion.noise.density.copy()
         if self.diagonal:
             density[self.white, self.white] = np.exp(x[: len(self.white)]) * self.units[self.white] ** 2
         elif self.white:
-            C = self._factor(x[: len(self.white)])
+            C = np.zeros_like(density)
+            for (j, i), value in zip(self.pairs, x, strict=False):  # then x holds other noise
+                C[i, j] = self.units[i] * (np.exp(value) if i == j else value)
             density = C @ C.T
         return density
 
@@ -247,13 +244,9 @@ class _Form:
         v = np.concatenate([[density[i, j] for i, j in self.pairs], sizes**powers])
         slopes = np.diag(np.concatenate([v[:white], powers * v[white:]]))
         if not self.diagonal and self.white:
-            C = self._factor(x[:white])
-            for k, (j, i) in enumerate(self.pairs):
-                # Q = C Cᵀ: ∂Q = eᵢ cⱼᵀ + cⱼ eᵢᵀ with cⱼ the j-th column of C.
-                step = np.zeros_like(density)
-                step[i] += self.units[i] * (np.exp(x[k]) if i == j else 1.0) * C[:, j]
-                step += step.T
-                slopes[k, :white] = [step[a, b] for a, b in self.pairs]
+            i, j = np.array(self.pairs).T
+            by_factor = replace(self.motion.noise, form="cholesky", density=density).slopes()[:, i, j]
+            slopes[:white, :white] = (self.units[j] * np.where(i == j, np.exp(x[:white]), 1.0))[:, None] * by_factor
         return v, slopes
 
     def prior(self, v: FloatArray) -> tuple[float, FloatArray, FloatArray]:

@@ -1,4 +1,4 @@
-"""Losses of squared Mahalanobis distances: how little an outlier weighs, the same in slip and in noise."""
+"""Robust losses of squared Mahalanobis distances: the weight of outliers, the same for parameters and for noise."""
 
 from __future__ import annotations
 
@@ -12,12 +12,22 @@ LOSSES = ("mixture", "huber", "cauchy", "none")
 SHARE = 0.01
 """Share of outliers that a mixture assumes. It acts by its logarithm: many more are separated from the rest as well."""
 WIDTH = 5.0
-"""How many times wider than the noise the errors of outliers are assumed to spread."""
+"""Assumed ratio of the errors of outliers to the noise."""
+
+
+def squared_distance(residual: FloatArray, covariance: FloatArray) -> FloatArray:
+    """rᵀ R⁻¹ r, (…,), of residuals (…, m) with covariances (…, m, m)."""
+    return np.asarray(np.einsum("...a,...a->...", residual, np.linalg.solve(covariance, residual[..., None])[..., 0]))
 
 
 def turn(m: int) -> float:
-    """Squared distance at which Huber's loss turns from square: about the 95 % point of χ² of m freedoms."""
+    """Squared distance at which Huber's loss becomes linear: about the 95 % point of χ² with m degrees of freedom."""
     return float(m + 1.65 * np.sqrt(2.0 * m) + 1.0)
+
+
+def huber(d2: FloatArray, k2: float) -> FloatArray:
+    """Huber's loss of squared distances: quadratic up to the distance k, linear beyond it."""
+    return np.where(d2 <= k2, d2, 2.0 * np.sqrt(k2 * np.maximum(d2, 1e-300)) - k2)
 
 
 def loss_of(d2: FloatArray, loss: str, m: int) -> FloatArray:
@@ -28,8 +38,7 @@ def loss_of(d2: FloatArray, loss: str, m: int) -> FloatArray:
     likelihood of the noise too. Without outliers its maximum is that of the Gaussian to about 0.1 %.
     """
     if loss == "huber":
-        k2 = turn(m)
-        return np.where(d2 <= k2, d2, 2.0 * np.sqrt(k2 * np.maximum(d2, 1e-300)) - k2)
+        return huber(d2, turn(m))
     if loss == "cauchy":
         k2 = turn(m)
         return np.asarray(k2 * np.log1p(d2 / k2))

@@ -1,4 +1,4 @@
-"""Slip and friction by place: what the intervals of logs say about the ground under them, as a Gaussian process."""
+"""Slip and friction by place, from the intervals of logs: a Gaussian process."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import cho_solve, solve_triangular
 
 from grouser import checks, terrain
 from grouser.calibration.evaluate import Errors
+from grouser.calibration.loss import squared_distance
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.logs import Log
@@ -22,7 +24,7 @@ from grouser.motion.spread import default_spread, of_ground
 from grouser.terrain.ground_map import GroundMap
 
 POINTS = 4
-"""Places along an interval at which the ground is looked at."""
+"""Places along an interval at which the ground is sampled."""
 MOST = 600
 """Most intervals of a map; of more, every second or third is used."""
 MOST_LEARNED = 200
@@ -37,7 +39,7 @@ LENGTHS = (2.0, 4.0, 8.0, 16.0)
 UNSURE = 1.0
 """Sigma of the logarithm of differences by place, about the spread between grounds."""
 MARGIN = 3.0
-"""How far a map reaches beyond the path, in correlation lengths."""
+"""Margin of a map around the path, in correlation lengths."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,7 +53,7 @@ class Mapping:
     rejected: int
     """Intervals that no ground explains."""
     thinned: int
-    """Of so many intervals one was used; 1: all."""
+    """Ratio of intervals to those used; 1: all."""
     scale: FloatArray
     """Differences by place of each parameter, one sigma, as a ratio to its spread between grounds, (n,)."""
     log_likelihood: float
@@ -61,7 +63,7 @@ class Mapping:
 
 
 class Felt(NamedTuple):
-    """What I intervals say about the mapped parameters."""
+    """I intervals, linear in the mapped parameters."""
 
     residual: FloatArray
     """Measured less predicted by the fit, (I, m)."""
@@ -110,12 +112,11 @@ def map_ground(
     felt = Felt(*(column[::step] for column in felt))
     mean, S = prior_of(fit, names)
     total = felt.noise + felt.slopes @ S @ felt.slopes.transpose(0, 2, 1)
-    d2 = np.einsum("ia,ia->i", felt.residual, np.linalg.solve(total, felt.residual[..., None])[..., 0])
-    kept = d2 <= OUTLIER
+    kept = squared_distance(felt.residual, total) <= OUTLIER
     if np.count_nonzero(kept) < 2:
         raise CalibrationError(f"{logs[0].name}: no ground explains its intervals; check the fit with grouser evaluate")
     felt = Felt(*(column[kept] for column in felt))
-    alone = likelihood_of(felt.residual, felt.noise)
+    alone = -0.5 * np.sum(squared_distance(felt.residual, felt.noise) + np.linalg.slogdet(felt.noise)[1])
     some = Felt(*(column[:: -(-len(felt.residual) // MOST_LEARNED)] for column in felt))
     tried = []
     for k, one in enumerate(LENGTHS if length is None else (length,)):
@@ -133,7 +134,7 @@ def map_ground(
         thinned=step,
         scale=scale,
         log_likelihood=field.log_likelihood / len(felt.residual),
-        without=alone / len(felt.residual),
+        without=float(alone) / len(felt.residual),
     )
 
 
@@ -151,26 +152,31 @@ def mapped_parameters(fit: Fit, asked: Sequence[str]) -> list[str]:
     return names
 
 
+def _columns(fit: Fit, names: Sequence[str]) -> list[int]:
+    """Positions of some parameters among those of a fit."""
+    known = [p.name for p in fit.systematic]
+    return [known.index(name) for name in names]
+
+
 def prior_of(fit: Fit, names: Sequence[str]) -> tuple[FloatArray, FloatArray]:
     """Mean (n,) and covariance (n, n) of some parameters on any ground."""
-    k = [[p.name for p in fit.systematic].index(name) for name in names]
+    k = _columns(fit, names)
     spread = default_spread(fit.systematic) if fit.spread is None else fit.spread
     return fit.vector[k], (spread + fit.covariance)[np.ix_(k, k)]
 
 
 def felt_by(fit: Fit, log: Log, names: Sequence[str], interval: float | None) -> Felt:
-    """What the intervals of a log say about some parameters, by the fit."""
+    """The intervals of a log, linear in some parameters about the fit."""
     checks.instance(log, Log, "logs", "use grouser.read_log(path, manifest=…)")
     cut = cut_log(log, fit.model, interval=interval)
     problem = LogProblem(log, fit.model, cut)
     predicted = problem.errors(fit.model)
     _, H = jacobian(problem, fit.model, fit.systematic, fit.vector[: len(fit.covariance)])
-    mapped = np.array([p.name in names for p in fit.systematic])
-    order = [[p.name for p in fit.systematic].index(name) for name in names]
+    own = _columns(fit, names)
+    others = [k for k in range(len(fit.systematic)) if k not in own]
     P = fit.covariance if fit.spread is None else fit.covariance + fit.spread
-    others = H[:, :, ~mapped]
     noise = problem.covariance(fit.model, predicted, other_log=True)
-    noise = noise + others @ P[np.ix_(~mapped, ~mapped)] @ others.transpose(0, 2, 1)
+    noise = noise + H[:, :, others] @ P[np.ix_(others, others)] @ H[:, :, others].transpose(0, 2, 1)
     # Along the chord to where the fit predicts the end: the ground of a prediction is not known better.
     c, s = np.cos(cut.start[:, 5]), np.sin(cut.start[:, 5])
     x, y = predicted.poses[:, 0], predicted.poses[:, 1]
@@ -178,7 +184,7 @@ def felt_by(fit: Fit, log: Log, names: Sequence[str], interval: float | None) ->
     chord = np.stack([c * x - s * y, s * x + c * y], axis=1)
     return Felt(
         residual=problem.residuals(predicted.poses),
-        slopes=np.ascontiguousarray(H[:, :, order]),
+        slopes=np.ascontiguousarray(H[:, :, own]),
         noise=noise,
         places=cut.start[:, None, :2] + share * chord[:, None],
         times=cut.times,
@@ -205,8 +211,9 @@ def soils_of_map(
 
     by: the parameter; default: the last of the map. For simulations: the fit must be of a kinematic or dynamic model.
     """
-    raster, means = found.classes(by or found.names[-1], count)
+    by = by or found.names[-1]
     laws: list[Any] = []
+    raster, means = found.classes(by, count)
     for values in means:
         model: Any = with_values(fit.model, dict(zip(found.names, values.tolist(), strict=True))).model
         law = getattr(model, "contact", None) if found.names[0].startswith("contact") else getattr(model, "slip", None)
@@ -216,14 +223,8 @@ def soils_of_map(
                 " kinematic or dynamic model"
             )
         laws.append(law)
-    names = [f"{by or found.names[-1]} {values[found.index(by or found.names[-1])]:.3g}" for values in means]
+    names = [f"{by} {values[found.index(by)]:.3g}" for values in means]
     return terrain.soils(ground, raster, laws, names=names)
-
-
-def likelihood_of(residual: FloatArray, covariance: FloatArray) -> float:
-    """Σ log N(rₖ; 0, Rₖ) less its constant."""
-    d2 = np.einsum("ia,ia->", residual, np.linalg.solve(covariance, residual[..., None])[..., 0])
-    return float(-0.5 * (d2 + np.linalg.slogdet(covariance)[1].sum()))
 
 
 def _learned(felt: Felt, S: FloatArray, length: float) -> tuple[float, FloatArray]:
@@ -241,18 +242,16 @@ def _learned(felt: Felt, S: FloatArray, length: float) -> tuple[float, FloatArra
 
 
 class _Field:
-    """The Gaussian process given what was felt."""
+    """The Gaussian process given the intervals."""
 
     def __init__(self, felt: Felt, S: FloatArray, length: float) -> None:
-        from scipy.linalg import cho_solve
-
         self.felt, self.S, self.length = felt, S, length
+        self.path = felt.places.reshape(-1, 2)
         count, m, n = felt.slopes.shape
-        flat = felt.places.reshape(-1, 2)
-        near = np.exp(-_distances(flat, flat) / length)
-        self.near = near.reshape(count, POINTS, count, POINTS).mean(axis=(1, 3))
-        H = felt.slopes.reshape(count * m, n)
-        total = (H @ S @ H.T) * np.kron(self.near, np.ones((m, m)))
+        self.H = felt.slopes.reshape(count * m, n)
+        near = self._near(self.path).reshape(count, POINTS, count).mean(axis=1)
+        self.near = np.kron(near, np.ones((m, m)))
+        total = (self.H @ S @ self.H.T) * self.near
         for i, noise in enumerate(felt.noise):
             total[i * m : i * m + m, i * m : i * m + m] += noise
         self.factor = np.linalg.cholesky(total)
@@ -260,23 +259,21 @@ class _Field:
         self.weights = cho_solve((self.factor, True), r)
         self.log_likelihood = float(-0.5 * r @ self.weights - np.log(np.diag(self.factor)).sum())
 
+    def _near(self, places: FloatArray) -> FloatArray:
+        """Correlation of places (k, 2) with the mean of each interval, (k, I)."""
+        near = np.exp(-_distances(places, self.path) / self.length)
+        return np.asarray(near.reshape(len(places), -1, POINTS).mean(axis=2))
+
     def slopes(self) -> tuple[float, FloatArray]:
         """The logarithm of the likelihood and its slopes by the logarithms of the parameters' scales, (n,)."""
-        from scipy.linalg import cho_solve
-
-        count, m, n = self.felt.slopes.shape
-        H = self.felt.slopes.reshape(count * m, n)
-        inverse = cho_solve((self.factor, True), np.eye(count * m))
-        W = (np.outer(self.weights, self.weights) - inverse) * np.kron(self.near, np.ones((m, m)))
-        return self.log_likelihood, (self.S * (H.T @ W @ H)).sum(axis=1)
+        inverse = cho_solve((self.factor, True), np.eye(len(self.H)))
+        W = (np.outer(self.weights, self.weights) - inverse) * self.near
+        return self.log_likelihood, (self.S * (self.H.T @ W @ self.H)).sum(axis=1)
 
     def at(self, places: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean (k, n) less the fit's values, and covariance (k, n, n), at places (k, 2)."""
-        from scipy.linalg import solve_triangular
-
         count, m, n = self.felt.slopes.shape
-        near = np.exp(-_distances(places, self.felt.places.reshape(-1, 2)) / self.length)
-        near = near.reshape(len(places), count, POINTS).mean(axis=2)
+        near = self._near(places)
         # Covariance of the parameters at a place with the residuals, (k, n, count m).
         cross = np.einsum("na,ima,ki->knim", self.S, self.felt.slopes, near).reshape(len(places), n, count * m)
         white = solve_triangular(self.factor, cross.reshape(-1, count * m).T, lower=True).reshape(-1, len(places), n)
@@ -285,18 +282,15 @@ class _Field:
 
     def raster(self, names: Sequence[str], mean: FloatArray, any_ground: FloatArray, cell: float) -> GroundMap:
         """The map of square cells, up to a few correlation lengths around the path; any ground outside."""
-        path = self.felt.places.reshape(-1, 2)
-        margin = MARGIN * self.length
+        path, margin = self.path, MARGIN * self.length
         low = np.floor((path.min(axis=0) - margin) / cell)
         cells = np.ceil((path.max(axis=0) + margin) / cell - low).astype(np.int64)
         if cells.prod() > MOST_CELLS:
             raise CalibrationError(
                 f"a map of {cells[0]} × {cells[1]} cells of {cell:g} m: at most {MOST_CELLS} are made; use larger cells"
             )
-        middle = (
-            low[:, None, None] + np.stack(np.meshgrid(*(np.arange(c) + 0.5 for c in cells), indexing="ij"))
-        ) * cell
-        places = middle.reshape(2, -1).T
+        middles = np.meshgrid(*(np.arange(c) + 0.5 for c in cells), indexing="ij")
+        places = (low + np.stack(middles, axis=-1).reshape(-1, 2)) * cell
         n = len(names)
         found, covariance = np.zeros((len(places), n)), np.empty((len(places), n, n))
         for k in range(0, len(places), 500):

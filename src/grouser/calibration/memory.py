@@ -1,11 +1,11 @@
-"""A memory of grounds: the slip of each with its covariance and what it felt like, and how much grounds differ."""
+"""A memory of grounds: slip with its covariance, vibration, slope and motor current of each, and their spread."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +13,31 @@ import numpy as np
 
 from grouser._version import __version__
 from grouser.calibration.hierarchy import Hierarchy, fit_hierarchy
+from grouser.calibration.loss import squared_distance
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.files import read_toml, toml_value, write_whole
 from grouser.motion.fit_file import whole
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import Parameter
+from grouser.motion.predict import LogProblem
 from grouser.motion.spread import default_spread, of_ground
 
 SCHEMA = "grouser/memory@1"
 MAX_BYTES = 20_000_000
 WANDER = 0.15
-"""How much a ground differs from itself at another visit, one sigma, as a share of the spread between grounds."""
+"""Difference of a ground at another visit, one sigma, as a share of the spread between grounds."""
+CURRENT = "current"
+"""Labels of a manifest that begin so are motor currents; their sizes are added."""
+KEPT = 100
+"""Intervals whose signals are held one by one."""
+ROWS = {"prior": "value", "prior_sigma": "sigma", "lower": "lower", "upper": "upper"}
+"""Columns of [[parameters]] in a file and the fields of `Parameter` that they hold, besides the name."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Felt:
-    """A number that a ground felt like, over many intervals."""
+    """A signal of a ground over many intervals."""
 
     mean: float
     sigma: float
@@ -42,6 +50,65 @@ class Felt:
         mean = (self.count * self.mean + other.count * other.mean) / n
         squares = sum(one.count * (one.sigma**2 + (one.mean - mean) ** 2) for one in (self, other))
         return Felt(mean=mean, sigma=float(np.sqrt(squares / n)), count=n)
+
+
+def merged(one: Mapping[str, Felt], other: Mapping[str, Felt]) -> dict[str, Felt]:
+    """Signals of two drives on one ground together, by name."""
+    return {**one, **{name: one[name].with_(felt) if name in one else felt for name, felt in other.items()}}
+
+
+def felt(problem: LogProblem, k: int) -> dict[str, float]:
+    """Numbers of one interval, by signal: vibration [m/s²], slope [rad], current [as logged]."""
+    log, (low, high) = problem.log, problem.intervals.ranges[k]
+    start, end = problem.intervals.times[k]
+    first, last = low + np.searchsorted(log.time[low:high], (start, end))
+    out: dict[str, float] = {}
+    if last - first < 2:
+        return out
+    if log.acceleration is not None:
+        out["vibration"] = float(np.std(np.diff(log.acceleration[first:last, 2])) / np.sqrt(2.0))
+    if log.attitude is not None:
+        out["slope"] = float(np.mean(np.hypot(*log.attitude[first:last].T)))
+    currents = [column for name, column in log.label.items() if name.startswith(CURRENT)]
+    if currents:
+        out["current"] = float(np.mean(np.sum(np.abs(np.stack(currents)[:, first:last]), axis=0)))
+    return {name: value for name, value in out.items() if np.isfinite(value)}
+
+
+class Feeling:
+    """Signals of the present ground, interval by interval."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, float]] = []
+        self.past: dict[str, Felt] = {}
+
+    def add(self, problem: LogProblem, k: int) -> None:
+        """One more interval."""
+        self.rows.append(felt(problem, k))
+        if len(self.rows) > KEPT:
+            self.past = merged(self.past, _once(self.rows.pop(0)))
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """As plain numbers."""
+        return {"rows": list(self.rows), "past": {name: asdict(one) for name, one in self.past.items()}}
+
+    @state.setter
+    def state(self, state: dict[str, Any]) -> None:
+        self.rows = [{str(k): float(v) for k, v in row.items()} for row in state["rows"]]
+        self.past = {str(name): Felt(**one) for name, one in state["past"].items()}
+
+    def take(self, new: int = 0) -> dict[str, Felt]:
+        """All but the last `new` intervals, which are kept for the next ground."""
+        split = len(self.rows) - new
+        found = reduce(merged, map(_once, self.rows[:split]), self.past)
+        self.rows, self.past = self.rows[split:], {}
+        return found
+
+
+def _once(row: Mapping[str, float]) -> dict[str, Felt]:
+    """Signals of one interval."""
+    return {name: Felt(mean=value, sigma=0.0, count=1) for name, value in row.items()}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -57,7 +124,15 @@ class Ground:
     """Driven on it [s]."""
     visits: int = 1
     feel: Mapping[str, Felt] = field(default_factory=dict)
-    """What it felt like besides, by signal, where logged: vibration [m/s²], slope [rad], current [as logged]."""
+    """Its other signals by name, where logged: vibration [m/s²], slope [rad], current [as logged]."""
+
+    def row(self) -> dict[str, Any]:
+        """Name, time driven [s] and visits, as JSON takes them."""
+        return {"name": self.name, "seconds": self.seconds, "visits": self.visits}
+
+    def signals(self) -> dict[str, Any]:
+        """Its other signals, as JSON takes them."""
+        return {name: asdict(felt) for name, felt in self.feel.items()}
 
 
 @dataclass(eq=False, kw_only=True)
@@ -87,7 +162,7 @@ class Memory:
 
     @property
     def hierarchy(self) -> Hierarchy | None:
-        """What the grounds have in common; None before one was felt."""
+        """Mean and spread of the grounds; None before the first one."""
         if not self.grounds:
             return None
         if self._fitted is None or self._fitted[0] != self.grounds:
@@ -108,7 +183,7 @@ class Memory:
         return default_spread(self.parameters)
 
     def copy(self) -> Memory:
-        """Another with the same grounds; the two then go their own ways."""
+        """Another with the same grounds, independent of this one."""
         return Memory(kind=self.kind, model=self.model, parameters=self.parameters, grounds=list(self.grounds))
 
     def __getitem__(self, name: str) -> Ground:
@@ -128,19 +203,13 @@ class Memory:
         return np.asarray(ground.covariance + WANDER**2 * self.spread)
 
     def remember(self, visit: Ground, *, recalled: bool) -> str:
-        """Store a visit; returns the name under which it is known: its own, or that of the ground it turned out to be.
+        """Store a visit; returns the name of its ground: its own, or that of the known ground it was identified with.
 
         A visit to a ground that was recalled replaces it, for its estimate includes what was known. Another is one of
         the known grounds if that is more probable than that it differs from them as grounds do.
         """
         if recalled:
-            old = self[visit.name]
-            feel = {k: old.feel[k].with_(v) if k in old.feel else v for k, v in visit.feel.items()}
-            visit = replace(
-                visit, seconds=old.seconds + visit.seconds, visits=old.visits + 1, feel={**old.feel, **feel}
-            )
-            self.grounds[self.grounds.index(old)] = visit
-            return visit.name
+            return self._combine(self[visit.name], visit, visit.mean, visit.covariance)
         scores = [self._same(visit, ground) for ground in self.grounds]
         if scores and max(scores) > 0.0:
             return self._fuse(self.grounds[int(np.argmax(scores))], visit)
@@ -148,27 +217,29 @@ class Memory:
         return visit.name
 
     def _same(self, a: Ground, b: Ground) -> float:
-        """Logarithm of how much more probable it is that two are one ground than two."""
-        difference, spread = a.mean - b.mean, self.spread
-        one = a.covariance + b.covariance + WANDER**2 * spread
-        return _log_density(difference, one) - _log_density(difference, one + 2.0 * spread)
+        """Logarithm of the ratio of probabilities that two visits are of one ground, or of two."""
+        one = a.covariance + b.covariance + WANDER**2 * self.spread
+        both = np.stack([one, one + 2.0 * self.spread])
+        twice = squared_distance(a.mean - b.mean + np.zeros((2, 1)), both) + np.linalg.slogdet(both)[1]
+        return float(0.5 * (twice[1] - twice[0]))
 
     def _fuse(self, ground: Ground, visit: Ground) -> str:
         """Two estimates of one ground as one."""
         gain = np.linalg.solve(ground.covariance + visit.covariance, ground.covariance).T
-        merged = replace(
+        mean = ground.mean + gain @ (visit.mean - ground.mean)
+        return self._combine(ground, visit, mean, ground.covariance - gain @ ground.covariance)
+
+    def _combine(self, ground: Ground, visit: Ground, mean: FloatArray, covariance: FloatArray) -> str:
+        """A ground and another visit of it as one, with an estimate; its name."""
+        self.grounds[self.grounds.index(ground)] = replace(
             ground,
-            mean=ground.mean + gain @ (visit.mean - ground.mean),
-            covariance=ground.covariance - gain @ ground.covariance,
+            mean=mean,
+            covariance=covariance,
             seconds=ground.seconds + visit.seconds,
             visits=ground.visits + visit.visits,
-            feel={
-                **visit.feel,
-                **{k: v.with_(visit.feel[k]) if k in visit.feel else v for k, v in ground.feel.items()},
-            },
+            feel=merged(ground.feel, visit.feel),
         )
-        self.grounds[self.grounds.index(ground)] = merged
-        return merged.name
+        return ground.name
 
     def rename(self, old: str, new: str) -> None:
         """Give a ground another name."""
@@ -178,8 +249,7 @@ class Memory:
             )
         if not new.strip():
             raise CalibrationError("the new name of a ground is empty")
-        ground = self[old]
-        self.grounds[self.grounds.index(ground)] = replace(ground, name=new)
+        self.grounds[self.grounds.index(self[old])] = replace(self[old], name=new)
 
     def merge(self, first: str, second: str) -> None:
         """Make two grounds one, under the first name."""
@@ -217,29 +287,18 @@ class Memory:
 
     def tables(self) -> dict[str, Any]:
         """All of it, as a file has it."""
-        parameters = [
-            {"name": p.name, "prior": p.value, "prior_sigma": p.sigma, "lower": p.lower, "upper": p.upper}
-            for p in self.parameters
-        ]
+        parameters = [{"name": p.name, **{k: getattr(p, v) for k, v in ROWS.items()}} for p in self.parameters]
         grounds = [
-            {
-                "name": g.name, "seconds": g.seconds, "visits": g.visits, "mean": g.mean.tolist(),
-                "covariance": g.covariance.tolist(), "feel": {k: asdict(f) for k, f in g.feel.items()},
-            }
+            {**g.row(), "mean": g.mean.tolist(), "covariance": g.covariance.tolist(), "feel": g.signals()}
             for g in self.grounds
-        ]  # fmt: skip
+        ]
         return {"vehicle": self.kind, "model": self.model, "parameters": parameters, "grounds": grounds}
 
     @staticmethod
     def of_tables(tables: Mapping[str, Any], file: str) -> Memory:
-        """What `tables` gave."""
-        parameters = tuple(
-            Parameter(
-                name=str(r["name"]), value=float(r["prior"]), sigma=float(r["prior_sigma"]), lower=float(r["lower"]),
-                upper=float(r["upper"]),
-            )
-            for r in tables["parameters"]
-        )  # fmt: skip
+        """The memory of `tables`."""
+        rows = tables["parameters"]
+        parameters = tuple(Parameter(name=str(r["name"]), **{v: float(r[k]) for k, v in ROWS.items()}) for r in rows)
         memory = Memory(kind=str(tables["vehicle"]), model=str(tables["model"]), parameters=parameters)
         for row in tables.get("grounds", []):
             ground = _ground(row, len(parameters), file)
@@ -276,12 +335,12 @@ class Memory:
             "spread": dict(zip(self.names, np.sqrt(np.diag(self.spread)).tolist(), strict=True)),
             "grounds": [
                 {
-                    "name": g.name, "seconds": g.seconds, "visits": g.visits,
+                    **g.row(),
                     "parameters": {
                         name: {"value": float(g.mean[k]), "sigma": float(np.sqrt(g.covariance[k, k]))}
                         for k, name in enumerate(self.names)
                     },
-                    "feel": {k: asdict(f) for k, f in g.feel.items()},
+                    "feel": g.signals(),
                 }
                 for g in self.grounds
             ],
@@ -300,10 +359,8 @@ def _ground(row: Mapping[str, Any], n: int, file: str) -> Ground:
         str(k): Felt(mean=float(f["mean"]), sigma=float(f["sigma"]), count=int(f["count"]))
         for k, f in row["feel"].items()
     }
-    return Ground(
-        name=str(row["name"]), mean=mean, covariance=covariance, seconds=float(row["seconds"]),
-        visits=int(row["visits"]), feel=feel,
-    )  # fmt: skip
+    seconds, visits = float(row["seconds"]), int(row["visits"])
+    return Ground(name=str(row["name"]), mean=mean, covariance=covariance, seconds=seconds, visits=visits, feel=feel)
 
 
 def _is_covariance(P: FloatArray) -> bool:
@@ -312,11 +369,6 @@ def _is_covariance(P: FloatArray) -> bool:
         return True
     values, rounding = np.linalg.eigvalsh(P), 1e-9 * float(np.abs(P).max())
     return bool(np.abs(P - P.T).max() <= rounding and values[0] >= -rounding)
-
-
-def _log_density(x: FloatArray, covariance: FloatArray) -> float:
-    _, logarithm = np.linalg.slogdet(covariance)
-    return float(-0.5 * (x @ np.linalg.solve(covariance, x) + logarithm))
 
 
 def _kind(motion: MotionModel) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from grouser.calibration.interval_filter import set_state, state_of
 from grouser.checks import FloatArray
 from grouser.motion.candidates import Predicted
 from grouser.motion.model import MotionModel
@@ -18,11 +19,12 @@ LONGEST_STEP = 1.0
 CORRELATED, MOST_CORRELATED = 0.3, 0.9
 """Correlations of noisy velocities, one sigma before any interval, and at most: few intervals make Q′ look singular."""
 MOST_DOUBT = 1.0
-"""More doubt about the logarithm of a density is not counted: what intervals say nothing of would grow on."""
+"""Largest sigma of the logarithm of a density: without information it would grow without limit."""
 DAMPED = 0.7
-"""Share of a step that is taken: whole ones go to and fro between entries of Q′ of few intervals."""
+"""Share of a step that is taken: whole steps oscillate between entries of Q′ when intervals are few."""
+STATE = ("phi", "centre", "precision", "information")
 NEW_GROUND = 0.3
-"""How much the logarithm of a density may differ on another ground, one sigma."""
+"""Sigma of the difference of the logarithm of a density on another ground."""
 
 
 class NoiseLearner:
@@ -38,14 +40,9 @@ class NoiseLearner:
         self.form = noise.form
         if noise.form == "cholesky":  # the same Q′ by its entries; R is linear in them
             motion = motion.replace(noise=replace(noise, form="full"))
-        self.motion = motion
-        names = [p.name for p in parameters]
-        if self.form == "cholesky" and any(n in noise.names for n in names):
-            names = [*noise.names, *(n for n in names if n not in noise.names)]
-            parameters = [
-                default(motion, n) if n in noise.names else p for n, p in zip(names, [*parameters], strict=False)
-            ]
-        self.names, c = names, noise.components
+            parameters = [default(motion, p.name) if p.name in noise.names else p for p in parameters]
+        self.motion, c = motion, noise.components
+        self.names = names = [p.name for p in parameters]
         self._vector = ParameterVector(motion, names)
         self.of_sensor = np.array([n not in noise.names for n in names], dtype=bool)
         self._entry = {n: noise.pairs[noise.names.index(n)] for n in names if n in noise.names[: len(noise.pairs)]}
@@ -56,17 +53,14 @@ class NoiseLearner:
         """Of which two densities a covariance is, (ns, ns): rows are densities."""
         value = np.array([p.value for p in parameters], dtype=np.float64)
         sigma = np.array([p.sigma for p in parameters], dtype=np.float64)
-        self.phi = np.where(self.of_sensor, value**2, value)
-        self.bounds = np.array([_bounds(p, s) for p, s in zip(parameters, self.of_sensor, strict=True)]).reshape(-1, 2)
-        self.phi = np.clip(self.phi, *self.bounds.T)
+        bounds = np.array([[p.lower, p.upper] for p in parameters]).reshape(-1, 2)
+        self.bounds = np.where(self.of_sensor[:, None], bounds * np.abs(bounds), bounds)
+        self.phi = np.clip(np.where(self.of_sensor, value**2, value), *self.bounds.T)
         self.centre = self._free(self.phi)
-        relative = np.minimum(np.arcsinh(sigma / np.maximum(np.abs(value), 1e-300)), 2.0) * np.where(
-            self.of_sensor, 2.0, 1.0
-        )
-        self.precision: FloatArray = np.diag(np.where(self.positive, relative, CORRELATED) ** -2.0).reshape(
-            2 * (len(names),)
-        )
-        self._doubt: tuple[FloatArray, FloatArray] | None = None
+        relative = np.minimum(np.arcsinh(sigma / np.maximum(np.abs(value), 1e-300)), 2.0)
+        relative *= np.where(self.of_sensor, 2.0, 1.0)
+        precision = np.where(self.positive, relative, CORRELATED) ** -2.0
+        self.precision: FloatArray = np.diag(precision).reshape(2 * (len(names),))
         self._model: tuple[FloatArray, MotionModel] | None = None
         self.information = self.precision.copy()
         """Of the free coordinates, prior included, at the last step."""
@@ -77,7 +71,7 @@ class NoiseLearner:
         return np.asarray(np.exp(0.5 * (logarithm @ self._of_pair)) * ~self.positive + self.positive)
 
     def _free(self, phi: FloatArray) -> FloatArray:
-        """Logarithms of what is positive, and correlations."""
+        """Free coordinates: logarithms of positive coefficients, correlations of the others."""
         return np.where(self.positive, np.log(np.maximum(phi, 1e-300)), phi / self._sizes(phi))
 
     @property
@@ -92,12 +86,11 @@ class NoiseLearner:
         if not self.names:
             return R, np.zeros((len(R), 0, *R.shape[1:]))
         B = problem.covariance_slopes(now, predicted, self.names)
-        sigma = np.where(self.of_sensor, np.sqrt(np.maximum(self.phi, 0.0)), 0.5)
-        B = B / (2.0 * sigma)[:, None, None]
+        B = B / np.where(self.of_sensor, 2.0 * self._entries, 1.0)[:, None, None]
         return R - np.einsum("j,ijab->iab", self.phi, B), B
 
     def lasting(self, problem: LogProblem, predicted: Predicted) -> FloatArray:
-        """What the covariance of an interval lacks of its part in that of a long drive, (I, m, m).
+        """Difference of the covariance of an interval as a part of a long drive from its own, (I, m, m).
 
         Noise that wanders goes on from one interval to the next, so that many together say less than each for itself:
         to learn from, it counts as the white noise that moves the vehicle as far in the long run.
@@ -109,9 +102,14 @@ class NoiseLearner:
         return problem.covariance(white, predicted) - problem.covariance(self.model, predicted)
 
     @property
+    def _entries(self) -> FloatArray:
+        """Entries of Q′, and sigmas of the sensor, (ns,), in their units."""
+        return np.where(self.of_sensor, np.sqrt(np.maximum(self.phi, 0.0)), self.phi)
+
+    @property
     def values(self) -> FloatArray:
         """Densities, and sigmas of the sensor, (ns,), in their units: as the form of the noise has them."""
-        values = np.where(self.of_sensor, np.sqrt(np.maximum(self.phi, 0.0)), self.phi)
+        values = self._entries
         if self.form != "cholesky":
             return values
         own = replace(self.model.noise, form="cholesky")
@@ -124,8 +122,7 @@ class NoiseLearner:
         if not self.names:
             return self.motion
         if self._model is None or not np.array_equal(self._model[0], self.phi):
-            values = np.where(self.of_sensor, np.sqrt(np.maximum(self.phi, 0.0)), self.phi)
-            self._model = (self.phi.copy(), self._vector.model(values))
+            self._model = (self.phi.copy(), self._vector.model(self._entries))
         return self._model[1]
 
     @property
@@ -145,10 +142,8 @@ class NoiseLearner:
     @property
     def doubt(self) -> FloatArray:
         """Uncertainty of the logarithm of each positive coefficient, one sigma, (ns,); of a covariance half of both."""
-        if self._doubt is None or self._doubt[0] is not self.information:
-            sigma = np.minimum(np.sqrt(np.diag(np.linalg.inv(self.information))), MOST_DOUBT) * self.positive
-            self._doubt = (self.information, np.where(self.positive, sigma, 0.5 * (sigma @ self._of_pair)))
-        return self._doubt[1]
+        sigma = np.minimum(np.sqrt(np.diag(np.linalg.inv(self.information))), MOST_DOUBT) * self.positive
+        return np.asarray(np.where(self.positive, sigma, 0.5 * (sigma @ self._of_pair)))
 
     @property
     def mean(self) -> FloatArray:
@@ -181,7 +176,7 @@ class NoiseLearner:
         return float(np.max(np.abs(self._free(self.phi) - self._free(before))))
 
     def begin_ground(self) -> None:
-        """What was learned becomes the prior on another ground, less sure."""
+        """The estimate becomes the prior on another ground, with a larger covariance."""
         covariance = np.linalg.inv(self.information) + NEW_GROUND**2 * np.eye(len(self.names))
         self.centre = self._free(self.phi)
         self.precision = np.linalg.inv(covariance).astype(np.float64)
@@ -190,14 +185,8 @@ class NoiseLearner:
     @property
     def state(self) -> dict[str, object]:
         """As plain numbers."""
-        return {name: getattr(self, name).tolist() for name in ("phi", "centre", "precision", "information")}
+        return state_of(self, STATE)
 
     @state.setter
     def state(self, state: dict[str, object]) -> None:
-        for name in ("phi", "centre", "precision", "information"):
-            setattr(self, name, np.array(state[name], dtype=np.float64).reshape(getattr(self, name).shape))
-
-
-def _bounds(parameter: Parameter, of_sensor: bool) -> tuple[float, float]:
-    low, high = parameter.lower, parameter.upper
-    return (low * abs(low), high * high) if of_sensor else (low, high)
+        set_state(self, STATE, state)

@@ -1,8 +1,8 @@
 """The online filter: parameters and noise from one interval after another, T (3.48)–(3.54), P, on ground that changes.
 
-An interval is judged before it is learned from. Noise is learned in hindsight: the last intervals are filtered again
-once it turns out otherwise. How fast slip wanders is chosen by the evidence of the intervals; a change of ground is
-noticed by a test (`change.py`), and grounds that were felt are remembered and recalled (`memory.py`).
+An interval is predicted and judged before it updates the filter. When the estimate of the noise changes, the last
+intervals are filtered again. The evidence of the intervals selects the random walk of slip; a test detects a change of
+ground (`change.py`), and a memory stores and recalls grounds (`memory.py`).
 """
 
 from __future__ import annotations
@@ -14,39 +14,37 @@ from typing import Any
 
 import numpy as np
 
-from grouser._kernels.calibration import intervals as kernels
 from grouser.calibration.change import BEGUN, CURVED, Change, ChangeTest, Hypotheses, Lines, Prior
-from grouser.calibration.feel import Feeling
-from grouser.calibration.filter_state import restore, state_of
-from grouser.calibration.interval_filter import Linear, Window, make_run, put
-from grouser.calibration.linearise import Linearise, shortening
-from grouser.calibration.memory import Ground, Memory
+from grouser.calibration.filter_state import restore, state_of_filter
+from grouser.calibration.interval_filter import Limits, Linear, Linearise, Window, filter_one, make_run, shortening
+from grouser.calibration.memory import Feeling, Ground, Memory
 from grouser.calibration.noise_learning import NoiseLearner
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.motion.model import MotionModel
-from grouser.motion.parameters import Parameter, ParameterVector, is_noise
+from grouser.motion.parameters import Parameter, ParameterVector, default, is_noise
 from grouser.motion.predict import LogProblem
 from grouser.motion.spread import of_ground
 
 GATE = 1e4
-"""Squared Mahalanobis distance beyond which an interval counts for nothing; below, outliers weigh little."""
+"""Squared Mahalanobis distance beyond which an interval has no weight; below, outliers weigh little."""
 ALARM = 1200.0
 """Mean number of intervals between false alarms of a changed ground, at least: 40 minutes of 2 s."""
 SLOWLY = (np.inf, 10_000.0, 1_000.0, 100.0)
-"""Times of driving [s] in which slip may wander by the spread between grounds: which, the intervals decide."""
+"""Times of driving [s] in which slip may wander by the spread between grounds; the evidence selects one."""
 DOUBT = (0.0, -1.0, -2.0, -3.0)
 """Logarithms of their prior probabilities."""
 OPEN = 10
-"""Intervals after a change, or at the start, during which another ground may still turn out to explain them better."""
+"""Intervals after a change, or at the start, during which another ground may still replace the present one."""
 ITERATIONS, NEAR = 6, 0.1
-"""An interval that leads far is linearised where it leads, so many times or until that is so many sigmas away."""
+"""Most linearisations of an interval that moves the estimate far, and the change [sigmas] that ends them."""
 EVERY = 5
-"""Intervals between looks at the noise in hindsight, once there are many."""
+"""Intervals between updates of the noise, once there are many."""
 SIZES = (1.0, 0.3)
-"""Changes to look for, as shares of the spread between grounds: a small one is found sooner by a narrow prior."""
+"""Sizes of the changes that are tested, as shares of the spread between grounds: a narrow prior finds a small one
+sooner."""
 SETTLED = 15
-"""Intervals on a ground that was not known before a change of it is looked for: half a minute."""
+"""Intervals on a new ground before the test for a change begins: half a minute."""
 NEW = 0.4
 """Prior probability that a ground is none of those remembered."""
 
@@ -70,7 +68,7 @@ class Update:
     sigma: FloatArray
     """Their one-sigma uncertainties, (n,), in their units."""
     ground: str
-    """Name of the ground it is believed to be on."""
+    """Name of the most probable ground."""
 
 
 class OnlineFilter:
@@ -96,10 +94,9 @@ class OnlineFilter:
         memory gives grounds to recall and takes new ones. An infinite gate counts every interval in full.
         """
         self.motion = motion
-        self.parameters = list(parameters)
         self.systematic = [p for p in parameters if not is_noise(p.name)]
-        self.stochastic = [p for p in parameters if is_noise(p.name)]
-        if not self.parameters:
+        self.stochastic = _whole([p for p in parameters if is_noise(p.name)], motion)
+        if not parameters:
             raise CalibrationError("no parameters to calibrate; name some, such as slip, sensor.x, noise")
         self.gate = float(gate)
         self._vector = ParameterVector(motion, self.names)
@@ -111,7 +108,7 @@ class OnlineFilter:
             self.P = np.array(covariance, dtype=np.float64)
         self._drift = np.array([q.drift**2 for q in self.systematic])
         self.pace = 0
-        """Which of `SLOWLY` is believed."""
+        """Index of the selected time of `SLOWLY`."""
         self._of_ground = np.array([k for k, q in enumerate(self.systematic) if of_ground(q.name)], dtype=np.int64)
         self.adapt = adapt and len(self._of_ground) > 0
         if memory is not None:
@@ -127,11 +124,11 @@ class OnlineFilter:
         """Seconds driven on the present ground."""
         self.feeling = Feeling()
         self._linearise = Linearise(motion, self.systematic)
-        self.shape: tuple[int, int, int] = (0, 0, 0)
-        """Numbers of residuals, parameters and coefficients of the noise; 0 residuals before the first interval."""
-        self.window: Window | None = None
-        self.trial: Any = None
-        self.reach: Any = None
+        self.size = 0
+        """Number of residuals of an interval; 0 before the first one."""
+        self.window: Window = None  # type: ignore[assignment]  # made for the first interval, as these
+        self._weighted: Any = None
+        self._in_full: Any = None
         self.tests: ChangeTest | None = None
         self.open: Hypotheses | None = None
         self.recent: list[tuple[Linear, float, FloatArray, FloatArray, dict[str, Any]]] = []
@@ -172,17 +169,16 @@ class OnlineFilter:
 
         y, H, predicted = self._linearise(problem, k, self.p[None])
         shorter = shortening(problem, self.noise.model, predicted)
-        y = y + shorter
         fixed, basis = self.noise.bases(problem, predicted)
-        one = Linear(y[0], H[0], fixed[0], basis[0], end - start, self.noise.lasting(problem, predicted)[0])
-        if self.window is None:
-            self._make(one)
-        assert self.window is not None
+        lasting = self.noise.lasting(problem, predicted)[0]
+        one = Linear(y[0] + shorter, H[0], fixed[0], basis[0], end - start, lasting)
+        if not self.size:
+            self._begin(problem.size)
         at, P = self.p.copy(), self.P + np.diag(self._walk * one.seconds)
-        R = one.fixed + np.einsum("j,jab->ab", self.noise.mean, one.basis)
+        R = one.covariance(self.noise.mean)
         innovation = one.H @ P @ one.H.T + R
-        # While no test runs, what the present estimate makes of it with cautious noise is not asked.
-        present = self._try(one, at, R, self._cautious)[0] if self.tests is not None and self.open is None else 0.0
+        # The evidence with cautious noise is for the test of a change only.
+        present = self._try(one, at, R, self.noise.high)[0] if self.tests is not None and self.open is None else 0.0
         _, distance, weight, curved = self._try(one, at, R, self.noise.mean)
         self.recent = [*self.recent[-BEGUN + 1 :], (one, start, at, self.P.copy(), self.noise.state)]
         self.seconds += one.seconds
@@ -190,7 +186,7 @@ class OnlineFilter:
         if not self._notices(one, at, lines, present, end):
             if curved:
                 one = self._iterated(one, at, R, lines)
-            self._set_noise()
+            self._set_noise(self.window.run, self.noise.mean)
             self.window.add(one, self.p, self.P)
             weight = float(self.window.run.weight[self.window.count - 1])
             self._look_back()
@@ -200,7 +196,7 @@ class OnlineFilter:
         self.rejected += not accepted
         return Update(
             time=end,
-            residual=one_residual(problem, k, predicted),
+            residual=np.asarray(problem.residuals(predicted.poses, slice(k, k + 1))[0]),
             innovation=innovation,
             distance=distance,
             accepted=accepted,
@@ -219,18 +215,21 @@ class OnlineFilter:
         return walk
 
     @property
-    def limits(self) -> Any:
-        """Shape, gate and bounds, as `make_run` takes them."""
+    def limits(self) -> Limits:
+        """Sizes of an interval, gate and bounds of the parameters."""
         bounds = np.array([[q.lower, q.upper] for q in self.systematic]).reshape(-1, 2)
-        return self.shape, self.gate, bounds
+        return (self.size, len(self.p), len(self.noise.names)), self.gate, bounds
 
-    def _make(self, one: Linear) -> None:
-        """Room for intervals like the first one."""
-        self.shape = (len(one.y), len(self.p), len(self.noise.names))
-        self.window = Window(*self.limits)
+    def make_runs(self, size: int) -> None:
+        """Room for intervals of `size` residuals."""
+        self.size = size
+        self.window = Window(self.limits)
+        self._weighted, self._in_full = (make_run(1, (self.limits[0], g, self.limits[2])) for g in (self.gate, np.inf))
+
+    def _begin(self, size: int) -> None:
+        """Before the first interval: the tests, and grounds of the memory that it may be on."""
+        self.make_runs(size)
         self.window.begin(self.p, self.P)
-        self.trial, self.reach = make_run(1, *self.limits), make_run(1, self.shape, np.inf, self.limits[2])
-        self._set_noise()
         if not self.adapt:
             return
         self.tests = self.new_tests()
@@ -238,71 +237,58 @@ class OnlineFilter:
             priors = self._priors(self.p, self.P)
             same = Prior(self.ground, self.p, self._wandered(self.P), 0.5 if self.informed else 1e-3)
             priors = [same, *(prior._replace(weight=(1.0 - same.weight) * prior.weight) for prior in priors)]
-            self._begin_open(priors)
-            assert self.open is not None
             best = int(np.argmax([prior.weight for prior in priors]))
-            self._become(priors[best].name or self.ground, self.open, best)
+            self._become(self._begin_open(priors), best, priors[best].name or self.ground)
 
-    def _set_noise(self, phi: FloatArray | None = None) -> None:
-        assert self.window is not None
-        self.window.run.phi[:], self.window.run.drift[:] = self.noise.mean if phi is None else phi, self._walk
+    def _set_noise(self, run: Any, phi: FloatArray) -> None:
+        run.phi[:], run.drift[:] = phi, self._walk
 
-    @property
-    def _cautious(self) -> FloatArray:
-        """Coefficients of the noise a sigma higher: before it is known, large innovations are no sign of a change."""
-        return self.noise.high
+    def _again(self, phi: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+        """Filter the window again with coefficients of the noise (ns,): estimate, covariance, logarithm of evidence."""
+        self._set_noise(self.window.run, phi)
+        return self.window.again()
 
     def _try(self, one: Linear, at: FloatArray, R: FloatArray, phi: FloatArray) -> tuple[float, float, float, bool]:
         """Evidence, squared distance and weight of an interval, and whether it, in full, leaves its linear range."""
-        put(self.trial, 0, one)
-        self.trial.phi[:], self.trial.drift[:] = phi, self._walk
-        p, P = self.p.copy(), self.P.copy()
-        if kernels.filter_sequence(self.trial, 0, 1, p, P) >= 0:
-            raise CalibrationError("the covariance of a prediction is not positive definite; check the noise")
-        run = self.trial
+        run = self._weighted
+        self._set_noise(run, phi)
+        filter_one(run, one, self.p, self.P)
         gain = self.P @ one.H.T @ np.linalg.inv(one.H @ self.P @ one.H.T + R)  # as if it counted in full
         moved = one.H @ gain @ (one.y - one.H @ at)
         curved = bool(np.any(np.abs(moved) > 0.5 * CURVED * np.sqrt(np.diag(R))))
         return float(run.evidence[0]), float(run.distance[0]), float(run.weight[0]), curved
 
     def _iterated(self, one: Linear, at: FloatArray, R: FloatArray, lines: Lines) -> Linear:
-        """The interval linearised where it leads, if it counts in full: only there shows whether it is an outlier."""
-        sigma, base = np.sqrt(np.diag(R)), at
+        """The interval linearised at the estimate after it, counted in full: only there can an outlier be judged."""
+        base = at
+        self._set_noise(self._in_full, self.noise.mean)
         for _ in range(ITERATIONS):
-            put(self.reach, 0, one)
-            self.reach.phi[:], self.reach.drift[:] = self.noise.mean, self._walk
-            p, P = self.p.copy(), self.P.copy()
-            kernels.filter_sequence(self.reach, 0, 1, p, P)
-            if np.all(np.abs(one.H @ (p - base)) < NEAR * sigma):
+            p = filter_one(self._in_full, one, self.p, self.P)
+            if np.all(np.abs(one.H @ (p - base)) < NEAR * np.sqrt(np.diag(R))):
                 break
             y, H = lines(p[None])
             base, one = p, one._replace(y=y[0], H=H[0])
         return one
 
     def _look_back(self) -> None:
-        """Learn the noise, and how fast slip wanders, from the last intervals; filter them again if it changed."""
+        """Update the noise, and the random walk of slip, from the last intervals, and filter them again."""
         window = self.window
-        assert window is not None
         if window.count > 8 * EVERY and self.updates % EVERY:
             return
         for _ in range(3):
-            self._set_noise(self.noise.phi)
-            window.again()
+            self._again(self.noise.phi)
             if self.noise.step(window.run.score, window.run.information) < 0.02:
                 break
-        self._set_noise()
-        self.p, self.P, _ = window.again()
+        self.p, self.P, _ = self._again(self.noise.mean)
         if not self.adapt or window.count < 4 * EVERY or self.updates % (2 * EVERY):
             return
-        now, found = self.pace, []
+        now, evidence = self.pace, []
         for pace, doubt in enumerate(DOUBT):
             self.pace = pace
-            self._set_noise()
-            found.append(window.again()[2] + doubt)
-        best = int(np.argmax(found))
-        self.pace = best if found[best] > found[now] + 0.5 else now
-        self._set_noise()
-        self.p, self.P, _ = window.again()
+            evidence.append(self._again(self.noise.mean)[2] + doubt)
+        best = int(np.argmax(evidence))
+        self.pace = best if evidence[best] > evidence[now] + 0.5 else now
+        self.p, self.P, _ = self._again(self.noise.mean)
 
     def _wandered(self, P: FloatArray, share: float = 0.15) -> FloatArray:
         """A covariance of all parameters with a share of the spread between grounds added."""
@@ -333,7 +319,7 @@ class OnlineFilter:
             return False
         if self._is_settled(one):
             self.tests.begin(self._priors(at, self.P))
-        found = self.tests.update(one, at, self._cautious, lines, present)
+        found = self.tests.update(one, at, self.noise.high, lines, present)
         if found is None:
             return False
         running = self.tests.running
@@ -345,15 +331,13 @@ class OnlineFilter:
         left = self._remember(p, P, age)
         self.seconds = seconds
         self.noise.begin_ground()
-        # The hypotheses go on for a while.
-        names = [name if name else self.memory.fresh_name() for name in running.names]
+        # The hypotheses stay open for some intervals.
+        names = [name or self.memory.fresh_name() for name in running.names]
         priors = [Prior(name, q, Q, 1.0) for name, q, Q in zip(names, running.p[found], running.P[found], strict=True)]
-        self._begin_open(priors)
-        assert self.open is not None
-        self.open.log_weight[0] = running.log_weight[found]
-        self._become(names[best], self.open, best)
-        assert self.window is not None
-        self.window.begin(running.first[0][found, best], running.first[1][found, best])
+        hypotheses = self._begin_open(priors)
+        hypotheses.log_weight[0] = running.log_weight[found]
+        self._become(hypotheses, best, names[best])
+        self.window.begin(running.first_p[found, best], running.first_P[found, best])
         for j in range(age):
             before = self.recent[j - age][0]
             again = before._replace(y=running.y[found, j, best], H=running.H[found, j, best])
@@ -365,32 +349,31 @@ class OnlineFilter:
         return True
 
     def _is_settled(self, one: Linear) -> bool:
-        """Whether parameters add less to the uncertainty of a prediction than its noise: before, all may be new."""
-        assert self.window is not None
+        """Whether parameters add less to the uncertainty of a prediction than its noise."""
         if self.window.count < SETTLED and not self.recalled and not (self.informed and not self.changes):
             return False
-        R = one.fixed + np.einsum("j,jab->ab", self.noise.phi, one.basis)
-        return bool(np.all(np.einsum("ac,cd,ad->a", one.H, self.P, one.H) < np.diag(R)))
+        noise = np.diag(one.covariance(self.noise.phi))
+        return bool(np.all(np.einsum("ac,cd,ad->a", one.H, self.P, one.H) < noise))
 
-    def _begin_open(self, priors: Sequence[Prior]) -> None:
+    def _begin_open(self, priors: Sequence[Prior]) -> Hypotheses:
         self.open = Hypotheses(1, priors, self.limits)
         self.open.begin(0, priors)
+        return self.open
 
-    def _become(self, name: str, hypotheses: Hypotheses, h: int) -> None:
-        """Take over the estimate of a hypothesis."""
-        assert self.window is not None
+    def _become(self, hypotheses: Hypotheses, h: int, name: str) -> None:
+        """Take over the estimate of a hypothesis about the ground of a name."""
         self.ground, self.recalled = name, any(g.name == name for g in self.memory.grounds)
         self.p, self.P = hypotheses.p[0, h].copy(), hypotheses.P[0, h].copy()
         self.window.begin(self.p, self.P)
 
     def _settle(self, one: Linear, at: FloatArray, lines: Lines) -> None:
-        """Shortly after a change, or at the start: another ground may turn out to explain it better."""
+        """Shortly after a change, or at the start: take another ground if it explains the intervals better."""
         if self.open is None:
             return
-        self.open.update(one, at, self._cautious, lines, 0.0)
+        self.open.update(one, at, self.noise.high, lines, 0.0)
         best = self.open.best(0)
         if self.open.names[best] != self.ground:
-            self._become(self.open.names[best] or self.memory.fresh_name(), self.open, best)
+            self._become(self.open, best, self.open.names[best] or self.memory.fresh_name())
             if self.changes:
                 self.changes[-1] = replace(self.changes[-1], to=self.ground, recalled=self.recalled)
         if self.open.age[0] >= OPEN or (self.open.age[0] >= 3 and self.open.log_weight[0, best] > -1e-3):
@@ -398,7 +381,7 @@ class OnlineFilter:
             self.tests = self.new_tests()
 
     def _remember(self, p: FloatArray, P: FloatArray, new: int = 0) -> str:
-        """Store what is known of the present ground, without its last intervals; the name it is known by."""
+        """Store the present ground without its last intervals; the name it has in the memory."""
         visit = Ground(
             name=self.ground,
             mean=p[self._of_ground],
@@ -409,7 +392,7 @@ class OnlineFilter:
         return self.memory.remember(visit, recalled=self.recalled)
 
     def remember(self) -> Memory:
-        """The memory with the present ground, as it is known now."""
+        """The memory with the present estimate of the present ground."""
         if self.seconds > 0.0 and len(self._of_ground):
             self.ground = self._remember(self.p, self.P)
             self.recalled, self.seconds = True, 0.0
@@ -418,20 +401,23 @@ class OnlineFilter:
     @property
     def state(self) -> dict[str, Any]:
         """The whole state of the filter, as plain numbers."""
-        return state_of(self)
+        return state_of_filter(self)
 
     @state.setter
     def state(self, state: dict[str, Any]) -> None:
         restore(self, state)
 
     def copy(self) -> OnlineFilter:
-        """Another filter in the same state; the two then go their own ways."""
+        """Another filter in the same state, independent of this one."""
         other = copy.copy(self)
         other.noise, other.feeling = copy.copy(self.noise), Feeling()
         other.state = self.state
         return other
 
 
-def one_residual(problem: LogProblem, k: int, predicted: Any) -> FloatArray:
-    """Measured less predicted of one interval, (m,)."""
-    return np.asarray(problem.residuals(predicted.poses, slice(k, k + 1))[0])
+def _whole(stochastic: list[Parameter], motion: MotionModel) -> list[Parameter]:
+    """Parameters of the noise; of a Cholesky factor all entries, in order, as they make one covariance together."""
+    noise, chosen = motion.noise, {p.name: p for p in stochastic}
+    if noise.form != "cholesky" or not any(name in chosen for name in noise.names):
+        return stochastic
+    return list({**{name: default(motion, name) for name in noise.names}, **chosen}.values())

@@ -11,19 +11,18 @@ import numpy as np
 from grouser import checks
 from grouser.calibration import likelihood
 from grouser.calibration.batch import gauss_newton
-from grouser.calibration.calibrate import DEFAULTS, motion_model, order
+from grouser.calibration.calibrate import DEFAULTS, motion_model, order, rms_errors
 from grouser.calibration.evaluate import Errors
-from grouser.calibration.grounds import Grounds, of_labels
 from grouser.calibration.hierarchy import Hierarchy, fit_hierarchy
+from grouser.calibration.linear import Linearised
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.logs import Log
 from grouser.motion.fit import Fit, Training, undetermined
-from grouser.motion.intervals import wrapped
+from grouser.motion.intervals import Intervals, cut_log
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import Parameter, ParameterVector, is_noise, resolve, value_of, with_values
 from grouser.motion.predict import LogProblem
-from grouser.motion.sensitivity import jacobian
 from grouser.motion.spread import default_spread, of_ground
 from grouser.motion.velocity import VelocityModel
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 LAG = "sensor.lag"
 LAG_SPREAD = 0.05
-"""How much the lag of a pose sensor differs from log to log [s], one sigma, where the sensor does not say."""
+"""Spread of the lag of a pose sensor from log to log [s], one sigma, where the sensor has no `lag_spread`."""
 ROUNDS = 6
 """Most alternations between parameters and noise."""
 STEPS = 20
@@ -44,7 +43,7 @@ SETTLED = 1e-2
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Ground:
-    """What one log, or the part of it on one ground, says."""
+    """Estimates from one log, or from the part of it on one ground."""
 
     name: str
     """Name of the log, and the label of the ground where it was asked for."""
@@ -140,8 +139,8 @@ def calibrate_together(
     noise = [p.name for p in chosen if is_noise(p.name)]
     if not systematic:
         raise CalibrationError("no parameters to share but noise; name some, such as slip, sensor.x, noise")
-    cut = {"interval": interval, "distance": distance, "stride": stride}
-    problems, names = of_labels(logs, motion, label, residual=residual, **cut)
+    cut = {"interval": None if distance is not None else interval, "distance": distance}
+    problems, names = _of_labels(logs, motion, label, residual=residual, stride=stride, **cut)
     if len(problems) < 2:
         raise CalibrationError(f"{names[0]}: is one ground; to separate vehicle and ground, give logs of two or more")
     spread = _expected(motion, systematic, own_lag)
@@ -155,14 +154,13 @@ def calibrate_together(
         taken += steps
         now = with_values(now, work.named(hierarchy.mean))
         if noise:
-            stacked = Grounds(problems, [with_values(now, work.named(p)) for p in points])
-            found = likelihood.maximise(stacked, now, names=noise)
-            now, noise_covariance = found[0], found[1]
+            each = zip(problems, work.motions(now, points), strict=True)
+            horizons = [likelihood.Horizon(problem, motion=own) for problem, own in each]
+            now, noise_covariance, _ = likelihood.maximise(horizons, now, names=noise)
         progress(k + 1, ROUNDS)
         settled = bool(np.all(np.abs(points - last) < 0.02 * work.sigma))
         if settled or not noise:
             break
-    own = np.diag(spread) > 0.0
     if own_lag and LAG in work.names:
         lag = work.names.index(LAG)
         now = now.replace(sensor=replace(now.sensor, lag_spread=float(hierarchy.sigma[lag])))
@@ -170,26 +168,70 @@ def calibrate_together(
     for k, p in enumerate(systematic):
         if not of_ground(p.name):  # the spread of the lag is in the sensor
             between[k], between[:, k] = 0.0, 0.0
-    grounds = work.grounds(now, names, points, own)
+    motions = work.motions(now, points)
+    others = f" and {len(logs) - 1} more" if len(logs) > 1 else ""
+    training = Training(
+        log=f"{logs[0].name}{others}",
+        samples=sum(len(log) for log in logs),
+        intervals=sum(len(problem.intervals) for problem in problems),
+        interval=cut["interval"],
+        distance=distance,
+        overlapping=any(problem.intervals.overlapping for problem in problems),
+        rejected=0,
+        **rms_errors(problems, motions),
+        method="batch",
+    )
     fit = Fit(
         model=now,
         parameters=(*systematic, *(p for p in chosen if is_noise(p.name))),
         vector=np.array([*hierarchy.mean, *(value_of(now, name) for name in noise)]),
         covariance=hierarchy.mean_covariance,
         noise_covariance=noise_covariance,
-        training=_training(logs, problems, grounds, interval, distance),
+        training=training,
         undetermined=tuple(undetermined(systematic, work.information)),
         spread=between,
     )
     return SharedFit(
         fit=fit,
-        grounds=grounds,
+        grounds=work.grounds(names, motions),
         hierarchy=hierarchy,
-        own=tuple(name for name, mine in zip(work.names, own.tolist(), strict=True) if mine),
+        own=tuple(work.own(work.centre)),
         left_out=work.left_out(now),
         iterations=taken,
         converged=converged and (settled or not noise),
     )
+
+
+def _of_labels(
+    logs: Sequence[Log], motion: MotionModel, label: str | None, *, residual: Sequence[str], **cut: float | None
+) -> tuple[list[LogProblem], list[str]]:
+    """Problems and names of the grounds of some logs: one a log, or one a value of a label in a log."""
+    problems: list[LogProblem] = []
+    names: list[str] = []
+    for log in logs:
+        intervals = cut_log(log, motion, **cut)
+        for name, part in ((log.name, intervals),) if label is None else _labelled(log, intervals, label):
+            problems.append(LogProblem(log, motion, part, residual=residual))
+            names.append(name if name not in names else f"{name} #{len(names) + 1}")
+    return problems, names
+
+
+def _labelled(log: Log, intervals: Intervals, label: str) -> list[tuple[str, Intervals]]:
+    """Intervals by the value of a label; those where it changes belong to none."""
+    if label not in log.label:
+        known = ", ".join(log.label) or "none"
+        raise CalibrationError(f"{log.name}: has no label {label!r:.40}; labels of its manifest's [labels]: {known}")
+    column = np.asarray(log.label[label], dtype=np.float64)
+    first, last = np.empty(len(intervals), dtype=np.int64), np.empty(len(intervals), dtype=np.int64)
+    for k, ((low, high), (t0, t1)) in enumerate(zip(intervals.ranges, intervals.times, strict=True)):
+        first[k], last[k] = low + np.searchsorted(log.time[low:high], (t0, t1))
+        last[k] = min(last[k] + 1, high)
+    constant = np.array([np.ptp(column[i:j]) == 0.0 for i, j in zip(first, last, strict=True)])  # not where NaN
+    values = column[first]
+    found = np.unique(values[constant])
+    if not len(found):
+        raise CalibrationError(f"{log.name}: label {label!r:.40} is constant over no interval; use another label")
+    return [(f"{log.name} {label}={v:g}", intervals.only(np.flatnonzero(constant & (values == v)))) for v in found]
 
 
 def _expected(motion: MotionModel, parameters: Sequence[Parameter], own_lag: bool) -> FloatArray:
@@ -222,6 +264,14 @@ class _Together:
         """Parameters by name."""
         return dict(zip(self.names, values.tolist(), strict=True))
 
+    def own(self, values: FloatArray) -> dict[str, float]:
+        """Of all parameters by name, those that each ground has of its own."""
+        return {name: value for name, value in self.named(values).items() if self.spread[2 * (self.names.index(name),)]}
+
+    def motions(self, motion: MotionModel, points: FloatArray) -> list[MotionModel]:
+        """The motion model of each ground."""
+        return [with_values(motion, self.named(p)) for p in points]
+
     def start(self, motion: MotionModel) -> FloatArray:
         """Each log fitted alone: a robust start."""
         wide = [replace(p, sigma=p.sigma * np.sqrt(len(self.problems))) for p in self.parameters]
@@ -241,28 +291,18 @@ class _Together:
         return hierarchy, points, STEPS, False
 
     def _estimates(self, motion: MotionModel, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Where a Gauss–Newton step leads on each ground alone, (J, n), and the covariance of that, (J, n, n)."""
+        """Estimate of each ground alone by a Gauss–Newton step, (J, n), and its covariance, (J, n, n)."""
         means, covariances, total = [], [], np.zeros_like(self.prior)
+        vector = ParameterVector(motion, self.names)
         for problem, p in zip(self.problems, points, strict=True):
-            information, gradient = self._linearised(problem, motion, p)
+            at = Linearised.of(problem, vector, self.parameters, p, loss=self.loss, far=True)
+            information, gradient = at.normal()
             total += information
             covariance = np.linalg.inv(information + self.prior)
             means.append(p + covariance @ (gradient + self.prior @ (self.centre - p)))
             covariances.append(covariance)
         self.information = total
         return np.array(means), np.array(covariances)
-
-    def _linearised(self, problem: LogProblem, motion: MotionModel, p: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Information (n, n) of a log at p and the gradient (n,) toward its best values, outliers weighing less."""
-        at = [replace(q, value=float(v)) for q, v in zip(self.parameters, p, strict=True)]
-        weights = gauss_newton(problem, motion, at, loss=self.loss, prior=False, iterations=0).weights
-        vector = ParameterVector(motion, self.names)
-        poses, H = jacobian(problem, vector, self.parameters, p)
-        here = vector.model(p)
-        R = problem.covariance(here, problem.errors(here))
-        WH = np.linalg.solve(R, H) * weights[:, None, None]
-        r = problem.residuals(poses)
-        return np.einsum("ija,ijb->ab", WH, H), np.einsum("ija,ij->a", WH, r)
 
     def left_out(self, motion: MotionModel) -> tuple[Errors, ...]:
         """Errors on each ground by the mean of the others, with its covariance and the spread between grounds."""
@@ -271,54 +311,22 @@ class _Together:
             means, covariances = (np.delete(a, k, axis=0) for a in self.estimates)
             mean, P = fit_hierarchy(means, covariances, self.spread).new_ground()
             mean = np.clip(mean, *self.limits)
-            _, H = jacobian(problem, vector, self.parameters, mean)
-            there = vector.model(mean)
-            predicted = problem.errors(there)
-            R = problem.covariance(there, predicted) + H @ P @ H.transpose(0, 2, 1)
-            error = problem.residuals(predicted.poses)
-            out.append(Errors(error=error, covariance=R, times=problem.intervals.times))
+            at = Linearised.of(problem, vector, self.parameters, mean)
+            R = at.covariance + at.slope @ P @ at.slope.transpose(0, 2, 1)
+            out.append(Errors(error=at.residual, covariance=R, times=problem.intervals.times))
         return tuple(out)
 
-    def grounds(
-        self, motion: MotionModel, names: Sequence[str], points: FloatArray, own: np.ndarray
-    ) -> tuple[Ground, ...]:
-        """What each ground says, with the errors of its intervals."""
-        hierarchy = fit_hierarchy(*self.estimates, self.spread)
-        out = []
-        for name, problem, p, m, C in zip(names, self.problems, points, *self.estimates, strict=True):
-            sigma = np.sqrt(np.diag(hierarchy.ground(m, C)[1]))
-            error = wrapped(problem.intervals.measured - problem.poses([with_values(motion, self.named(p))])[0])
-            out.append(
-                Ground(
-                    name=name,
-                    intervals=len(problem.intervals),
-                    values={n: v for (n, v), mine in zip(self.named(p).items(), own, strict=True) if mine},
-                    sigma={n: v for (n, v), mine in zip(self.named(sigma).items(), own, strict=True) if mine},
-                    position_rms=float(np.sqrt(np.mean(np.sum(error[:, :2] ** 2, axis=1)))),
-                    yaw_rms=float(np.sqrt(np.mean(error[:, 5] ** 2))),
-                )
+    def grounds(self, names: Sequence[str], motions: Sequence[MotionModel]) -> tuple[Ground, ...]:
+        """Estimates of each ground, with the errors of its intervals by its motion model."""
+        hierarchy, out = fit_hierarchy(*self.estimates, self.spread), []
+        for name, problem, motion, m, C in zip(names, self.problems, motions, *self.estimates, strict=True):
+            values, (_, P) = ParameterVector(motion, self.names).values, hierarchy.ground(m, C)
+            ground = Ground(
+                name=name,
+                intervals=len(problem.intervals),
+                values=self.own(values),
+                sigma=self.own(np.sqrt(np.diag(P))),
+                **rms_errors([problem], [motion]),
             )
+            out.append(ground)
         return tuple(out)
-
-
-def _training(
-    logs: Sequence[Log],
-    problems: Sequence[LogProblem],
-    grounds: Sequence[Ground],
-    interval: float | None,
-    distance: float | None,
-) -> Training:
-    counts = np.array([g.intervals for g in grounds])
-    others = f" and {len(logs) - 1} more" if len(logs) > 1 else ""
-    return Training(
-        log=f"{logs[0].name}{others}",
-        samples=sum(len(log) for log in logs),
-        intervals=int(counts.sum()),
-        interval=None if distance is not None else interval,
-        distance=distance,
-        overlapping=any(problem.intervals.overlapping for problem in problems),
-        rejected=0,
-        position_rms=float(np.sqrt(np.average([g.position_rms**2 for g in grounds], weights=counts))),
-        yaw_rms=float(np.sqrt(np.average([g.yaw_rms**2 for g in grounds], weights=counts))),
-        method="batch",
-    )

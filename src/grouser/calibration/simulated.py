@@ -135,13 +135,11 @@ def log_of_motion(
         here = slice(low, high)
         disturbance = np.zeros((high - low - 1, 6))
         if seed is not None:
-            white = random.standard_normal((high - low - 1, len(root)))
-            if motion.noise.grows == "distance":
-                white *= np.sqrt(0.5 * (speed[here][1:] + speed[here][:-1]))[:, None]
+            grows = speed[here] if motion.noise.grows == "distance" else np.ones(high - low)
+            intensity = 0.5 * (grows[1:] + grows[:-1])
+            white = random.standard_normal((high - low - 1, len(root))) * np.sqrt(intensity)[:, None]
             disturbance[:, motion.noise.indices] = white @ root.T / np.sqrt(np.diff(time[here])[:, None])
             if motion.noise.wander is not None:
-                grows = speed[here] if motion.noise.grows == "distance" else np.ones(high - low)
-                intensity = 0.5 * (grows[1:] + grows[:-1])
                 slip = _wandering(intensity * np.diff(time[here]) / motion.noise.length, len(root), random)
                 disturbance[:, motion.noise.indices] += intensity[:, None] * slip * np.sqrt(motion.noise.wander)
         position, yaw = dead_reckoning(inputs.window(low, high), velocity[here], disturbance)
@@ -177,7 +175,7 @@ def dead_reckoning(inputs: Inputs, velocity: FloatArray, disturbance: FloatArray
 
 
 def _steps(run: Run) -> Inputs:
-    """What a run's steps did: at its start, at the middle of every step, at its end."""
+    """Inputs of a run: at its start, at the middle of every step, at its end."""
 
     def at_middles(values: FloatArray) -> FloatArray:
         return np.concatenate([values[:1], 0.5 * (values[1:] + values[:-1]), values[-1:]])
@@ -196,7 +194,7 @@ def _held(values: FloatArray) -> FloatArray:
 
 
 def _mounted(time: FloatArray, position: FloatArray, rpy: FloatArray, sensor: Sensor, segment: int) -> Poses:
-    """What a sensor on a body that moves so would measure, without noise."""
+    """Poses of a sensor on a moving body, without noise."""
     R_world_body = rotation.from_rpy(*rpy.T)
     attitude = rotation.to_rpy(R_world_body @ rotation.from_rpy(0.0, 0.0, sensor.yaw))
     attitude[:, 2] = np.unwrap(attitude[:, 2])

@@ -1,4 +1,4 @@
-"""Calibration while the robot drives: samples and poses come in one by one, memory does not grow."""
+"""Calibration while the robot drives, from samples and poses one by one, in constant memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ AFTER = 1.0
 BEFORE = LATEST + AFTER
 """Samples kept before the pose at which the next interval begins [s]."""
 PATIENCE = 5.0
-"""How much later than the samples a pose may come in [s]."""
+"""Largest delay of a pose after the samples of its time [s]."""
 FIRST_STEPS = 20
 """Steps between the first poses, of which the median is the sensor's period from then on."""
 GAP = 0.5
@@ -46,7 +46,7 @@ at, driven = itemgetter(0), itemgetter(1)
 
 
 class StreamingCalibrator:
-    """Cuts a drive into intervals as it happens and filters each, T (3.48)–(3.54).
+    """Cuts a drive into intervals while it lasts and filters each, T (3.48)–(3.54).
 
     >>> calibrator = StreamingCalibrator(MotionModel(model=gr.Kinematics(rover), sensor=sensor))
     >>> calibrator.sample(t, {"FL": 1.2, "FR": 1.3}, attitude=(0.01, 0.0))  # at every control cycle
@@ -109,7 +109,7 @@ class StreamingCalibrator:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """What is calibrated, noise last."""
+        """Parameters of the calibration, noise last."""
         return (*self.filter.systematic, *self.filter.stochastic)
 
     @property
@@ -203,21 +203,19 @@ class StreamingCalibrator:
 
     @state.setter
     def state(self, state: Mapping[str, Any]) -> None:
-        def rows(name: str) -> list[Row]:
-            return [[float(v) for v in row] for row in state[name]]
-
         self.filter.state = state["filter"]
+        for name in ("samples", "poses", "waiting"):
+            setattr(self, f"_{name}", [[float(v) for v in row] for row in state[name]])
         joints = state.get("joints")
         self._joints = None if joints is None else [[str(j) for j in names] for names in joints]
         self._attitude = bool(state["attitude"])
-        self._samples, self._poses, self._waiting = rows("samples"), rows("poses"), rows("waiting")
         self._steps = [float(v) for v in state["steps"]]
         self._from, self._last_pose = float(state["from"]), float(state["last_pose"])
         self.counts = {name: int(state["counts"][name]) for name in self.counts}
         self.squares = [float(v) for v in state["squares"]]
 
     def copy(self) -> StreamingCalibrator:
-        """Another calibrator in the same state; the two then go their own ways."""
+        """Another calibrator in the same state, independent of this one."""
         other = copy.copy(self)
         other.filter = self.filter.copy()
         other.state = self.state
@@ -227,10 +225,8 @@ class StreamingCalibrator:
         """The joints of the samples, which must be the vehicle's; and some must be wheels."""
         vehicle = self.motion.vehicle
         for joint in (joint for names in joints for joint in names):
-            if joint not in vehicle.joints:
-                known = ", ".join(vehicle.joints)
-                raise CalibrationError(f"vehicle '{vehicle.name}' has no joint {joint!r:.60}; joints are {known}")
-        if not any(joint in vehicle.rolling_wheels for joint in joints[0]):
+            vehicle.joint_index(joint)  # refuses others
+        if not set(joints[0]) & set(vehicle.rolling_wheels):
             known = ", ".join(vehicle.rolling_wheels)
             raise CalibrationError(f"samples measure no wheel of '{vehicle.name}'; wheels are {known}")
         return joints
@@ -260,8 +256,7 @@ class StreamingCalibrator:
         assert self._joints is not None
         vehicle = self.motion.vehicle
         rates = np.full(vehicle.n_joints, np.nan)
-        for joint, rate in zip(self._joints[0], row[4:], strict=False):
-            rates[vehicle.joint_index(joint)] = rate
+        rates[[vehicle.joint_index(joint) for joint in self._joints[0]]] = row[4 : 4 + len(self._joints[0])]
         return float(rim_speed(vehicle, rates))
 
     def _place(self) -> None:
@@ -280,9 +275,7 @@ class StreamingCalibrator:
     def _work(self, *, ending: bool) -> list[Update]:
         """Use all intervals that are complete, and drop what is not needed."""
         learnt: list[Update] = []
-        period = self.pose_period
-        if period is None and ending and self._steps:
-            period = statistics.median(self._steps)
+        period = statistics.median(self._steps) if ending and self._steps else self.pose_period
         cutter = None if period is None else replace(self._cutter, period=period)
         newest = self._samples[-1][0] if self._samples else -math.inf
         longest = LONGEST if self.by_distance or cutter is None else min(self.length + cutter.late(), LONGEST)
@@ -328,7 +321,7 @@ class StreamingCalibrator:
         return update
 
     def _log(self, samples: FloatArray, poses: FloatArray) -> Log:
-        """One interval and what surrounds it, as a log of its own."""
+        """One interval with samples before and after it, as a log of its own."""
         assert self._joints is not None
         columns = iter(samples.T[4:])
         rates, angles, commands = ({joint: next(columns) for joint in names} for names in self._joints)

@@ -149,6 +149,8 @@ def evaluate_each(
     logs: Sequence[Path], manifest: Path, machines: Machines, more: dict[str, Any]
 ) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
     """A row for each log, with what went wrong where it could not be judged, and a row of all predictions together."""
+    from grouser.calibration.evaluate import Errors
+
     work = Work(sent(logs, manifest, **more), "grouser.cli.many_logs:evaluate_one")
     rows: list[dict[str, Any]] = []
     errors: list[Errors] = []
@@ -165,15 +167,8 @@ def evaluate_each(
         plain.append(both["baseline"])
     if not errors:
         return rows, None
-    return rows, {**_pooled(errors).summary(), "baseline": _pooled(plain).summary(consistency=False)}
-
-
-def _pooled(parts: Sequence[Errors]) -> Errors:
-    import numpy as np
-
-    from grouser.calibration.evaluate import Errors
-
-    return Errors(**{column: np.concatenate([getattr(one, column) for one in parts]) for column in COLUMNS})
+    pooled = Errors.joined(plain).summary(consistency=False)
+    return rows, {**Errors.joined(errors).summary(), "baseline": pooled}
 
 
 def print_each(rows: Sequence[dict[str, Any]], pooled: dict[str, Any] | None, each: str) -> None:

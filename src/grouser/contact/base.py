@@ -1,4 +1,4 @@
-"""What every wheel-ground contact model is: a law, its parameters for a wheel, the force it gives, and your own."""
+"""Base of the wheel-ground contact models: a law, its parameters for a wheel, its force; and models of your own."""
 
 from __future__ import annotations
 
@@ -195,17 +195,13 @@ def contact_states(v: Any, r_omega: Any, dz: Any) -> FloatArray:
     """(v_x, v_y, v_z, Rω, Δz) in one array, shape (…, 5)."""
     parts = []
     for value, name in ((v, "v"), (r_omega, "r_omega"), (dz, "dz")):
-        try:
-            shape = np.shape(value)
-        except ValueError:
-            raise SimulationError(f"{name}: is not an array of numbers") from None
-        parts.append(checks.array(value, name, shape))
+        given = checks.real(value, name)
+        parts.append(checks.array(given, name, given.shape))
     velocity = parts[0]
     if velocity.ndim == 0 or velocity.shape[-1] != 3:
         raise SimulationError(f"v: has shape {velocity.shape}, needs (…, 3)")
-    columns = [velocity[..., 0], velocity[..., 1], velocity[..., 2], parts[1], parts[2]]
     try:
-        return np.stack(np.broadcast_arrays(*columns), axis=-1)
+        return np.stack(np.broadcast_arrays(*np.moveaxis(velocity, -1, 0), *parts[1:]), axis=-1)
     except ValueError:
         raise SimulationError(
             f"v, r_omega and dz: shapes {velocity.shape}, {parts[1].shape} and {parts[2].shape} do not match; "

@@ -138,8 +138,9 @@ class Ishigami(Contact):
         header[laws.PRESSURE] = R**self.n * (self.k_c / b + self.k_phi)
         header[laws.EXPONENT], header[laws.COHESION], header[laws.TAN_PHI] = self.n, self.cohesion, tan_phi
         header[laws.A_0], header[laws.A_1], header[laws.RATIO] = self.a_0, self.a_1, self.sinkage_ratio
-        header[laws.K_X], header[laws.K_X_BETA] = _pair(self.shear_x)
-        header[laws.K_Y], header[laws.K_Y_BETA] = _pair(self.shear_y)
+        for k, modulus in ((laws.K_X, self.shear_x), (laws.K_Y, self.shear_y)):
+            assert isinstance(modulus, ShearModulus)
+            header[k : k + 2] = modulus.at_zero, modulus.growth
         header[laws.ISOTROPIC] = self.isotropic_shear or 0.0
         resistance = D_1 * np.array([self.cohesion, 0.5 * D_2 * self.density * GRAVITY])
         header[[laws.PLOUGH_1, laws.PLOUGH_2]] = resistance * self.ploughing
@@ -150,7 +151,3 @@ class Ishigami(Contact):
         header[laws.DEEPEST] = R / max(1.0, self.sinkage_ratio)
         header[laws.POINTS] = self.points
         return np.concatenate((header, 0.5 * (nodes + 1.0), 0.5 * weights))
-
-
-def _pair(modulus: ShearModulus | tuple[float, float]) -> tuple[float, float]:
-    return (modulus.at_zero, modulus.growth) if isinstance(modulus, ShearModulus) else modulus

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from grouser import contact
 from grouser.checks import listed, nearest
 from grouser.contact.base import Contact
 from grouser.errors import SimulationError
@@ -22,6 +23,10 @@ KINDS = {"soil": ("soils.toml", "soils"), "tyre": ("tyres.toml", "tyres")}
 ASSUMED = "assumed"
 ABOUT = ("title", "law", "source", "remark")
 DEGREES = ("friction_angle", "destructive_angle")
+STORED = ("ErpCfm", "Ishigami", "Pacejka", "PiecewiseLinear", "Table")
+"""Contact models that a file may hold."""
+PARTS = ("MagicFormula", "ShearModulus")
+"""Parts of such models."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +67,6 @@ class Entry:
     @property
     def model(self) -> Contact:
         """The contact model; numbers that the entry does not give are those of the law."""
-        from grouser.contact.stored import contact_of
-
         return contact_of(Recipe(self.recipe(), "contact"))
 
     def recipe(self) -> dict[str, Any]:
@@ -73,6 +76,12 @@ class Entry:
             for name, number in self.numbers.items()
         }
         return {"law": self.law, **values}
+
+
+def contact_of(recipe: Recipe) -> Contact:
+    """The contact model of a recipe, as a file has it."""
+    made: Contact = recipe.made(contact, STORED, PARTS)
+    return made
 
 
 def soil(name: str) -> Contact:
@@ -115,14 +124,15 @@ def entries() -> dict[str, Entry]:
 
 
 def _of_kind(name: str, kind: str) -> Entry:
-    if name in names() and entry(name).kind != kind:
-        other = entry(name).kind
-        raise SimulationError(f"'{name}' is a {other}, not a {kind}; use grouser.contact.{other}('{name}')")
-    if name not in names():
+    found = entries().get(name)
+    if found is None:
         known = names(kind)
         hint = nearest(str(name), known)
         raise SimulationError(f"there is no {kind} {name!r:.40}; {hint}{kind}s are {listed(known)}")
-    return entry(name)
+    if found.kind != kind:
+        other = found.kind
+        raise SimulationError(f"'{name}' is a {other}, not a {kind}; use grouser.contact.{other}('{name}')")
+    return found
 
 
 def _entry(name: str, kind: str, row: dict[str, Any], sources: dict[str, str], common: dict[str, Any]) -> Entry:
@@ -134,24 +144,16 @@ def _entry(name: str, kind: str, row: dict[str, Any], sources: dict[str, str], c
     for field, given in {**shared, **{k: v for k, v in row.items() if k not in ABOUT}}.items():
         sourced = isinstance(given, list) and isinstance(given[-1], str)
         value, origin = given if sourced else (given, key)
-        numbers[field] = Number(_with_law(field, value), units[field], cited[origin], origin)
+        if field in ("longitudinal", "lateral"):
+            value = {"law": "MagicFormula", **value}
+        numbers[field] = Number(value, units[field], cited[origin], origin)
     if kind == "soil" and "destructive_angle" not in numbers:
         wedge = 45.0 - 0.5 * numbers["friction_angle"].value
         numbers["destructive_angle"] = Number(wedge, "deg", sources["wedge"], "wedge")
     return Entry(name, kind, row["title"], law, cited[key], key, row.get("remark", ""), numbers)
 
 
-def _with_law(field: str, value: Any) -> Any:
-    """A part of a law as a file names it."""
-    return {"law": "MagicFormula", **value} if field in ("longitudinal", "lateral") else value
-
-
 def _units(law: str) -> dict[str, str]:
     """Unit of each field of a law; angles are given in degrees here."""
-    import dataclasses
-
-    from grouser import contact
-
-    fields = dataclasses.fields(getattr(contact, law))
-    units = {one.name: one.metadata.get("unit", "1") for one in fields}
+    units = {field.name: field.metadata.get("unit", "1") for field in fields(getattr(contact, law))}
     return {**units, **dict.fromkeys(set(DEGREES) & set(units), "deg"), "shear_x": "m, m/rad", "shear_y": "m, m/rad"}

@@ -24,7 +24,7 @@ default: such robots are small, with hard wheels, and on soft ones would tilt mo
 CONTACTS = ("piecewise-linear", "pacejka", "terramechanics")
 """Names of `contact_named`, besides the soils and tyres of the library."""
 DEEP = 0.6
-"""Sinkage over radius beyond which the law of soil is not meant."""
+"""Sinkage over radius beyond which the law of soil does not hold."""
 
 
 def contact_named(

@@ -175,7 +175,7 @@ class Table(Contact):
         return {"radius": self.radius, "width": self.width, "load": self.load}
 
     def _compare(self, epsilon: float, speeds: tuple[float, float]) -> list[tuple[float, float]]:
-        """Largest and rms difference from the law, of force and of torque: both ways, both sides, between the nodes."""
+        """Largest and rms difference from the law, of force and torque: ahead, back, left and right, between nodes."""
         random = np.random.default_rng(1)
         a, b, u = random.uniform(0.0, 1.0, (3, SAMPLES))
         speed = self.speed * random.uniform(*speeds, SAMPLES)

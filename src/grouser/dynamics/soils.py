@@ -36,7 +36,7 @@ def _contact(given: Any, soil: Soil) -> Contacts | None:
 
 def _one(given: Any, soil: Soil) -> Contact:
     if isinstance(given, Recipe):
-        from grouser.contact.stored import contact_of
+        from grouser.contact.library import contact_of
 
         given = contact_of(given)
     law: Contact = checks.instance(given, Contact, f"soil '{soil.name}'", "use grouser.contact.Pacejka() or another")

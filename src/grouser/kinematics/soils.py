@@ -26,7 +26,7 @@ def _slips(soils: Soils) -> tuple[Slip | None, ...]:
     for soil in soils.soils:
         given = soil.slip
         if isinstance(given, Recipe):
-            from grouser.slip.stored import slip_of
+            from grouser.slip.body import slip_of
 
             given = slip_of(given)
         if given is not None:

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 from grouser.lazy import lazy
 
 if TYPE_CHECKING:
-    from grouser.slip.body import BodySlip, DriveFrameSlip, Slip, law
-    from grouser.slip.surface import SurfaceSlip
+    from grouser.slip.body import BodySlip, DriveFrameSlip, Slip, SurfaceSlip, law
 
 __all__ = ["BodySlip", "DriveFrameSlip", "Slip", "SurfaceSlip", "law"]
 

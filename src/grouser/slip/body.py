@@ -1,10 +1,10 @@
-"""Body slip in six or seven coefficients, T (2.48), (2.49), L (5.7)–(5.10), or by your own law."""
+"""Slip laws: six or seven coefficients, T (2.48), (2.49), L (5.7)–(5.10), the slip surface of P (13), or your own."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
@@ -16,12 +16,16 @@ from grouser._kernels.law import Law
 from grouser._kernels.slip import laws
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
-from grouser.law import BoundLaw, Function, LawParameter, OwnLaw, decorated
+from grouser.law import BoundLaw, Function, LawParameter, OwnLaw, Recipe, decorated
 
 if TYPE_CHECKING:
     from typing import Self
 
 APPLICATIONS = ("body", "wheels")
+UNITS = ("1", "m/rad", "s/rad", "s", "1", "m/rad", "s/rad", "s", "rad/m", "1", "s/m", "rad s/m", "rad s/m")
+"""Units of α₁…α₁₃ where gravity acts by time; by distance α₄, α₈, α₁₂, α₁₃ have one of them over m/s."""
+STEADY = 8
+"""Terms of a learned correction that depend on speed and turn rate alone."""
 
 
 class Slip(ABC):
@@ -56,6 +60,15 @@ class Slip(ABC):
     def recipe(self) -> dict[str, Any] | None:
         """Name and settings as in JSON, from which a file makes it again; None: no file holds a function."""
         return None
+
+    def changed(self, values: Mapping[str, float]) -> FloatArray:
+        """All its numbers, each in its unit, with some of them changed."""
+        found = {p.name: p.value for p in self.parameters}
+        for name, value in values.items():
+            if name not in found:
+                raise SimulationError(f"slip parameters: no {name!r:.40}; there are {', '.join(found)}")
+            found[name] = checks.number(value, f"slip {name}")
+        return np.array(list(found.values()))
 
     def _check_apply(self) -> None:
         if self.apply not in APPLICATIONS:
@@ -108,13 +121,7 @@ class BodySlip(Slip):
         return tuple(LawParameter(f"p{i + 1}", value, self.units[i], -5.0, 5.0) for i, value in values)
 
     def replace(self, **values: float) -> Self:
-        changed = self.coefficients.copy()
-        names = [p.name for p in self.parameters]
-        for name, value in values.items():
-            if name not in names:
-                raise SimulationError(f"slip parameters: no {name!r:.40}; there are {', '.join(names)}")
-            changed[names.index(name)] = checks.number(value, f"slip {name}")
-        return self.with_parameters(changed)
+        return self.with_parameters(self.changed(values))
 
     def with_parameters(self, parameters: ArrayLike) -> Self:
         """The same slip along the same directions with other coefficients, as many as it has."""
@@ -129,12 +136,8 @@ class BodySlip(Slip):
 
     def recipe(self) -> dict[str, Any]:
         directions = dict(zip(("lon", "lat", "ang", "up"), self.axes.tolist(), strict=True))
-        return {
-            "law": type(self).__name__,
-            "parameters": self.coefficients.tolist(),
-            **directions,
-            "apply": self.apply,
-        }
+        law, parameters = type(self).__name__, self.coefficients.tolist()
+        return {"law": law, "parameters": parameters, **directions, "apply": self.apply}
 
     def _checked(self, parameters: ArrayLike) -> FloatArray:
         return checks.array(parameters, "slip parameters", (6,))
@@ -176,6 +179,68 @@ def _unit(value: ArrayLike, name: str) -> FloatArray:
     if size < 1e-9:
         raise SimulationError(f"slip direction {name}: is zero; give a direction in body axes, such as (1, 0, 0)")
     return direction / size
+
+
+def _no_correction() -> FloatArray:
+    return np.array([np.inf, np.inf, *np.zeros(STEADY + 3)])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SurfaceSlip(Slip):
+    """Slip rates of the body's origin over speed, turn rate and gravity, P (13): α as in `grouser.motion.Perturbative`.
+
+    It is added to the body's velocity. `grouser.motion.on_ground.engine_model` makes one of a calibrated motion model.
+    """
+
+    law = laws.surface
+
+    coefficients: FloatArray
+    """α₁…α₁₃, (13,), each in its unit."""
+    by_distance: bool = False
+    """Whether slip by gravity grows with the distance that the wheels roll, not with time."""
+    centre: FloatArray = field(default_factory=lambda: np.zeros(3))
+    """Centre of mass in the body [m], (3,): the engine takes slip there."""
+    match: FloatArray = field(default_factory=lambda: np.zeros((3, 2)))
+    """Excess of V_x, V_y [m/s], V_θ [rad/s] of the surface's odometry over the solution of the wheels, per v_x and ω_z
+    of that, (3, 2)."""
+    steady: FloatArray = field(default_factory=_no_correction)
+    """Reach of speed [m/s] and turn rate [rad/s], coefficients of the steady terms of a learned correction (8), and
+    what is added beyond the reach to x, y [m/s] and yaw [rad/s], (13,)."""
+    wheels: FloatArray = field(default_factory=lambda: np.zeros((0, 3)))
+    """x, y [m] of the wheels whose rim speeds count, and 1 where one is steered, (k, 3)."""
+    apply: str = "body"
+    """"body" or "wheels", as in `Slip`."""
+
+    def __post_init__(self) -> None:
+        self._check_apply()
+        shapes = {"coefficients": (13,), "centre": (3,), "match": (3, 2), "wheels": (None, 3)}
+        for name, shape in shapes.items():
+            object.__setattr__(self, name, checks.array(getattr(self, name), f"slip surface {name}", shape))
+        if self.by_distance and not len(self.wheels):
+            raise SimulationError("slip surface: slip by distance needs wheels, whose rim speed is the distance")
+
+    @property
+    def parameters(self) -> tuple[LawParameter, ...]:
+        named = enumerate(zip(self.coefficients.tolist(), UNITS, strict=True), start=1)
+        return tuple(LawParameter(f"a{i}", value, unit, -5.0, 5.0) for i, (value, unit) in named)
+
+    def replace(self, **values: float) -> Self:
+        return replace(self, coefficients=self.changed(values))
+
+    def pack(self) -> FloatArray:
+        parts = (
+            self.coefficients, [float(self.by_distance)], self.centre, self.match.ravel(), self.steady,
+            [float(len(self.wheels))], self.wheels.ravel(),
+        )  # fmt: skip
+        return np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
+
+
+def slip_of(recipe: Recipe) -> Slip:
+    """The slip model of a recipe, as a file has it."""
+    from grouser import slip
+
+    made: Slip = recipe.made(slip, ("BodySlip", "DriveFrameSlip"))
+    return made
 
 
 class OwnSlip(OwnLaw, Slip):

@@ -59,8 +59,7 @@ def _motion(spec: Spec, soil: Mapping[str, Any], where: str) -> MotionModel:
     model: Any
     if kind == "kinematic":
         from grouser.kinematics import Kinematics
-        from grouser.slip.body import BodySlip
-        from grouser.slip.stored import slip_of
+        from grouser.slip.body import BodySlip, slip_of
 
         _unused(fields, ("contact", "actuator"), "the dynamic model")
         law = {**fields["slip"], **soil}
@@ -92,20 +91,18 @@ def _unused(fields: Mapping[str, Any], names: tuple[str, ...], owner: str) -> No
 def _contact(values: Mapping[str, Any], where: str) -> Any:
     from grouser import contact
     from grouser.contact import library
-    from grouser.contact.stored import KINDS as STORED
-    from grouser.contact.stored import contact_of
 
     law = values.get("law", "piecewise-linear")
     given = {name: value for name, value in values.items() if name != "law"}
     if law in library.names():
         recipe = {**library.entry(law).recipe()}
-    elif CONTACTS.get(law, law) in STORED:
+    elif CONTACTS.get(law, law) in library.STORED:
         recipe = {"law": CONTACTS.get(law, law)}
     else:
         names = [*CONTACTS, *library.names()]
         raise StudyError(f"{where}, law: there is no {shown(law)}; {nearest(str(law), names)}there are {listed(names)}")
     _known(getattr(contact, recipe["law"]), given, where)
-    return contact_of(Recipe({**recipe, **given}, "contact"))
+    return library.contact_of(Recipe({**recipe, **given}, "contact"))
 
 
 def _actuator(fields: Mapping[str, Any]) -> Any:
