@@ -133,11 +133,6 @@ class Corrected(Perturbative):
         changes = change_over(inputs.time, nominal[:, [3, 2]], HISTORY)
         return nominal, np.concatenate([surface, self._slopes(nominal[:, 3], nominal[:, 2], *changes.T)], axis=2)
 
-    def twists(self, inputs: Inputs) -> FloatArray:
-        """Body velocity (ω, v) at each sample, (n, 6)."""
-        nominal, slopes = self.slip_terms(inputs)
-        return np.asarray(nominal + slopes @ self.affine_slip)
-
     def extra(self, v: FloatArray, w: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
         """The correction alone, (n, 6), of V [m/s], ω [rad/s] and their changes in a second, (n,) each."""
         return np.asarray(self._slopes(v, w, a, b) @ self.correction)

@@ -11,18 +11,15 @@ import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
-from grouser.motion.model import MotionModel
+from grouser.motion.model import MotionModel, Sampled
 from grouser.motion.parameters import Parameter
 from grouser.pictures import draw
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from numpy.typing import ArrayLike
 
     from grouser.logs import Log
     from grouser.motion.log_prediction import LogPrediction
-    from grouser.simulation.rollout import Rollouts
-    from grouser.simulation.run import Run
     from grouser.terrain import Terrain
 
 WEAK = 3.0
@@ -88,7 +85,7 @@ class Direction:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Fit:
+class Fit(Sampled):
     """A calibrated motion model with the covariance of its parameters."""
 
     model: MotionModel
@@ -144,18 +141,6 @@ class Fit:
         from grouser.motion.log_prediction import predict_log
 
         return predict_log(self, log, interval=interval, distance=distance)
-
-    def simulate_on(self, ground: Terrain, drive: Any, **options: Any) -> Run:
-        """A run on any ground with samples of it: what `grouser.simulate` calls, with its options."""
-        from grouser.motion.uncertain_runs import simulate_uncertain
-
-        return simulate_uncertain(self, ground, drive, **options)
-
-    def roll_out_on(self, ground: Terrain, commands: ArrayLike, **options: Any) -> Rollouts:
-        """Samples of rollouts on any ground: what `grouser.rollout` calls, with its options."""
-        from grouser.motion.uncertain_runs import roll_out_uncertain
-
-        return roll_out_uncertain(self, ground, commands, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .toml file that `load_fit` reads; it appears whole or not at all."""

@@ -93,29 +93,28 @@ def _steady(model: Corrected) -> FloatArray:
 
 def _baseline(model: VelocityModel) -> FloatArray:
     """A planar baseline as α of P (13): what it adds to the plain odometry of its vehicle."""
-    (x, y), alpha = model.vehicle.drive_point, np.zeros(13)
+    x, y = model.vehicle.drive_point
     name = type(model).__name__
     if isinstance(model, TwoSided) and (model.left is not None or model.right is not None):
         raise CalibrationError(f"{name} of chosen wheels cannot be driven over a ground; leave out left and right")
-    if isinstance(model, DifferentialDrive):
-        more = model.yaw_gain - 1.0
-        if y == 0.0:
-            alpha[[5, 9]] = -x * more, more
-            return alpha
-    elif isinstance(model, FourNumbers):
-        v, w, d, c = model.speed_gain, model.yaw_gain, model.lateral, model.yaw_per_speed
-        if y == 0.0:
-            alpha[[0, 4, 5, 8, 9]] = v - 1.0, d * c * v, d * w + x, c * v, w - 1.0
-            return alpha
-    elif isinstance(model, Bicycle):
-        more = model.speed_gain - 1.0
-        alpha[[0, 5, 9]] = more, -x * more, more
-        return alpha
-    else:
-        raise CalibrationError(f"{name} cannot be driven over a ground; use grouser.Kinematics, Dynamics or a surface")
-    raise CalibrationError(
-        f"{name} of '{model.vehicle.name}', whose drive point lies {y:g} m aside, cannot be driven over a ground"
-    )
+    match model:  # gains of speed and turn rate; d and c as in `FourNumbers`
+        case DifferentialDrive():
+            v, w, d, c = 1.0, model.yaw_gain, -x, 0.0
+        case FourNumbers():
+            v, w, d, c = model.speed_gain, model.yaw_gain, model.lateral, model.yaw_per_speed
+        case Bicycle():
+            v, w, d, c = model.speed_gain, model.speed_gain, -x, 0.0
+        case _:
+            raise CalibrationError(
+                f"{name} cannot be driven over a ground; use grouser.Kinematics, Dynamics or a surface"
+            )
+    if y != 0.0 and not isinstance(model, Bicycle):
+        raise CalibrationError(
+            f"{name} of '{model.vehicle.name}', whose drive point lies {y:g} m aside, cannot be driven over a ground"
+        )
+    alpha = np.zeros(13)
+    alpha[[0, 4, 5, 8, 9]] = v - 1.0, d * c * v, d * w + x, c * v, w - 1.0
+    return alpha
 
 
 @once_each
@@ -124,8 +123,7 @@ def _centre(vehicle: Vehicle) -> FloatArray:
     q = np.concatenate([[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], vehicle.rest])[None]
     centre, force = np.zeros((1, 3)), np.zeros((1, 3))
     with_scratch(centre_forces, vehicle.arrays, 0.0, q, np.zeros((1, 6 + vehicle.n_joints)), centre, force)
-    found: FloatArray = centre[0]
-    return found
+    return np.asarray(centre[0])
 
 
 @once_each

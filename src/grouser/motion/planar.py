@@ -1,34 +1,32 @@
-"""Simple odometries that calibration must beat: differential drive, with a yaw gain, a bicycle, a four-number fit."""
+"""Planar odometries: differential drive, with a yaw gain, a four-number fit, a bicycle, wheels with rollers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
-from grouser.motion.vehicle_fields import changed, numbers
+from grouser.motion.vehicle_fields import ASIDE, changed, numbers
 from grouser.motion.velocity import Inputs, VelocityModel
 from grouser.vehicles import Vehicle
 
-ASIDE = 1e-6
-"""How far from the middle a wheel must be to belong to a side [m]."""
+WEAKEST = 1e-6
+"""Least singular value of the directions of the measured wheels for which they determine the motion."""
 
 
 class Baseline(VelocityModel):
-    """A velocity model whose parameters are fields of the same name."""
-
-    FIELDS: ClassVar[tuple[str, ...]] = ()
-    """Fields that calibration may change: model.<field>."""
+    """A velocity model, a dataclass, whose parameters are its fields of numbers: model.<field>."""
 
     @property
     def parameters(self) -> dict[str, float]:
         """Values that calibration may change."""
-        return {f"model.{field}": float(getattr(self, field)) for field in self.FIELDS}
+        numbers = [f.name for f in fields(self) if isinstance(f.default, float)]  # type: ignore[arg-type]
+        return {f"model.{name}": float(getattr(self, name)) for name in numbers}
 
     def with_parameters(self, values: Mapping[str, float]) -> Self:
         """The same model with some of them changed, each in its unit."""
@@ -83,8 +81,6 @@ class DifferentialDrive(TwoSided):
     motion of the vehicle's `drive_point`.
     """
 
-    FIELDS: ClassVar[tuple[str, ...]] = ("yaw_gain",)
-
     yaw_gain: float = 1.0
     """α of (3.66), a ratio of turn rates; 1 is plain differential drive."""
 
@@ -101,8 +97,6 @@ class FourNumbers(TwoSided):
     v_x = g_v (v_l + v_r)/2, ω_z = g_ω (v_r − v_l)/B + c v_x, v_y = d ω_z: the point of the body d behind its origin has
     no sideways motion. Signs as in the fit of the Warthog logs, which this repeats.
     """
-
-    FIELDS: ClassVar[tuple[str, ...]] = ("speed_gain", "yaw_gain", "lateral", "yaw_per_speed")
 
     speed_gain: float = 1.0
     """g_v, ratio of the speed over the ground to the rims'."""
@@ -127,8 +121,6 @@ class Bicycle(Baseline):
     v_x is from the mean rim speed of the measured wheels that do not steer, or of those that do where no other is
     measured. The curvature is the mean of those of the steered wheels.
     """
-
-    FIELDS: ClassVar[tuple[str, ...]] = ("speed_gain", "steering_offset", "wheelbase")
 
     vehicle: Vehicle
     """The vehicle: some wheels steer, some do not."""
@@ -176,6 +168,66 @@ class Bicycle(Baseline):
         change = {f"{name}.x": values[f"{name}.x"] + ratio * g.ahead[wheel] for wheel, name in names.items()}
         change |= {f"{name}.yaw": values[f"{name}.yaw"] + self.steering_offset for name in names.values()}
         return changed(self.vehicle, change)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Holonomic(Baseline):
+    """(v_x, v_y, ω) = G (v_x, v_y, ω) of the wheels without slip, in the plane of the body.
+
+    On soft ground such a robot slips differently ahead and sideways, and turns as it drives sideways: rollers sink in,
+    and the wheels carry unequal loads. Without slip h·(v + ω × p) = h_x R q̇ at all measured wheels, with the direction
+    h that the rollers hold.
+    """
+
+    vehicle: Vehicle
+    """The vehicle, all of whose wheels have rollers."""
+    gain_x: float = 1.0
+    """Forward speed over that of the wheels, a ratio."""
+    gain_y: float = 1.0
+    """Sideways speed over that of the wheels, a ratio."""
+    gain_turn: float = 1.0
+    """Turn rate over that of the wheels, a ratio."""
+    x_per_y: float = 0.0
+    """Forward speed per sideways speed of the wheels, a ratio."""
+    y_per_x: float = 0.0
+    """Sideways speed per forward speed of the wheels, a ratio."""
+    turn_per_x: float = 0.0
+    """Turn per distance ahead [rad/m]."""
+    turn_per_y: float = 0.0
+    """Turn per distance to the left [rad/m]."""
+    x_per_turn: float = 0.0
+    """Forward speed per turn rate [m]."""
+    y_per_turn: float = 0.0
+    """Sideways speed per turn rate [m]."""
+
+    def __post_init__(self) -> None:
+        if not self.vehicle.arrays.rollers.all():
+            raise CalibrationError(
+                f"'{self.vehicle.name}' has wheels without rollers, so it cannot drive in any direction; take another"
+                " model, such as kinematic"
+            )
+
+    def twists(self, inputs: Inputs) -> FloatArray:
+        """Body velocity (ω, v) at each sample, (n, 6)."""
+        rows, rims = _directions(self.vehicle)
+        joints = [self.vehicle.joint_index(name) for name in self.vehicle.wheels]
+        used = [k for k, joint in enumerate(joints) if joint in inputs.measured]
+        if len(used) < 3 or np.linalg.svd(rows[used], compute_uv=False)[-1] < WEAKEST:
+            raise CalibrationError(
+                f"the log measures {len(used)} wheels of '{self.vehicle.name}', which do not determine its motion;"
+                " at least three are needed"
+            )
+        rim = inputs.rates[:, [joints[k] for k in used]] * rims[used]
+        by_wheels = rim @ np.linalg.pinv(rows[used]).T
+        G = np.array([
+            [self.gain_x, self.x_per_y, self.x_per_turn],
+            [self.y_per_x, self.gain_y, self.y_per_turn],
+            [self.turn_per_x, self.turn_per_y, self.gain_turn],
+        ])  # fmt: skip
+        moved = by_wheels @ G.T
+        out = np.zeros((len(moved), 6))
+        out[:, 2], out[:, 3], out[:, 4] = moved[:, 2], moved[:, 0], moved[:, 1]
+        return out
 
 
 def nominal_model(vehicle: Vehicle) -> DifferentialDrive | Bicycle:
@@ -244,3 +296,12 @@ def _geometry(vehicle: Vehicle) -> _Geometry:
         point=point,
         wheelbase=float(np.mean([ahead[w] for w in steering])) if steering else 1.0,
     )
+
+
+@lru_cache(maxsize=16)
+def _directions(vehicle: Vehicle) -> tuple[FloatArray, FloatArray]:
+    """Rows (nw, 3): the velocity along the direction each wheel holds per (v_x, v_y, ω); that per wheel rate [m]."""
+    held = vehicle.held_directions
+    x, y, _ = vehicle.wheel_positions.T
+    rows = np.stack([held[:, 0], held[:, 1], x * held[:, 1] - y * held[:, 0]], axis=1)
+    return rows, vehicle.arrays.held[:, 0] * vehicle.arrays.radius

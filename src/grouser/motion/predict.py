@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -35,9 +35,6 @@ from grouser.motion.velocity import (
     twists,
 )
 from grouser.threads import in_slices, thread_count
-
-if TYPE_CHECKING:
-    pass
 
 POSE = ("x", "y", "z", "roll", "pitch", "yaw")
 """Components of a pose, in order."""
@@ -377,9 +374,7 @@ class LogProblem:
         """∂R_μ/∂s for noise parameters by name, of the process or of the sensor, shape (I, ns, m, m)."""
         white = motion.noise.slopes()
         silent = replace(motion.sensor, position_noise=0.0, yaw_noise=0.0, time_noise=0.0)
-        given = (
-            predicted.given * 0.0 if predicted.given is not None else None
-        )  # does not change with the sensor's noise
+        given = None if predicted.given is None else predicted.given * 0.0  # does not change with the sensor's noise
         columns = []
         for name in names:
             k = motion.noise.names.index(name) if name in motion.noise.names else -1
@@ -389,11 +384,9 @@ class LogProblem:
                 columns.append(np.einsum("ab,iabjk->ijk", white[k], predicted.W))
             else:
                 field = name.partition(".")[2]
-                unit = replace(silent, **{field: 1.0})
-                ends = predicted.ends.swapaxes(0, 1)
-                columns.append(
-                    2.0 * getattr(motion.sensor, field) * pose_noise(unit, predicted.poses, *ends, given=given)
-                )
+                unit, ends = replace(silent, **{field: 1.0}), predicted.ends.swapaxes(0, 1)
+                slope = pose_noise(unit, predicted.poses, *ends, given=given)
+                columns.append(2.0 * getattr(motion.sensor, field) * slope)
         return self._selected(np.stack(columns, axis=1), None)
 
     def _selected(self, four: FloatArray, sensor: Sensor | None) -> FloatArray:

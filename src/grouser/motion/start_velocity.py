@@ -13,7 +13,7 @@ import numpy as np
 from grouser import rotation
 from grouser.checks import FloatArray
 from grouser.logs import Log
-from grouser.logs.log import BoolArray, Sensor
+from grouser.logs.log import BoolArray, IntArray, Sensor
 from grouser.motion.intervals import Intervals
 
 BACK = 1.0
@@ -101,21 +101,26 @@ def _usual_ratio(measured: FloatArray, rolling: FloatArray, seen: BoolArray) -> 
     return out
 
 
+def _last_before(time: FloatArray, ranges: IntArray, ends: FloatArray, back: float) -> tuple[IntArray, BoolArray]:
+    """Samples of each stretch [low, high), (I, 2), in the last `back` [s] before an end (I,): indices, and which count.
+
+    At most `MOST` of each, (I, MOST).
+    """
+    k, counts = np.zeros((len(ends), MOST), dtype=np.int64), np.zeros((len(ends), MOST), dtype=bool)
+    for i, ((low, high), end) in enumerate(zip(ranges.tolist(), ends.tolist(), strict=True)):
+        last = int(np.searchsorted(time[low:high], end + 1e-9))
+        first = max(int(np.searchsorted(time[low:high], end - back)), last - MOST)
+        n = max(last - first, 0)
+        k[i, :n], counts[i, :n] = low + np.arange(first, first + n), True
+    return k, counts
+
+
 def _poses_before(log: Log, intervals: Intervals) -> tuple[FloatArray, FloatArray, BoolArray]:
     """τ ≤ 0 [s] (I, k), x, y, yaw relative to the start's (I, k, 3), and whether there is such a pose (I, k)."""
     poses = log.poses
     bounds = np.searchsorted(poses.segment, np.arange(log.n_segments + 1))
-    k = np.empty((len(intervals), MOST), dtype=np.int64)
-    there = np.zeros(k.shape, dtype=bool)
-    for i, (segment, t0) in enumerate(zip(intervals.segment.tolist(), intervals.times[:, 0].tolist(), strict=True)):
-        low, high = bounds[segment], bounds[segment + 1]
-        stamps = poses.time[low:high]
-        last = low + np.searchsorted(stamps, t0 + 1e-9)
-        first = max(low + np.searchsorted(stamps, t0 - BACK - 1e-9), last - MOST)
-        n = max(int(last - first), 0)
-        k[i], there[i, :n] = first, True
-        k[i, :n] = np.arange(first, first + n)
-    k = np.minimum(k, max(len(poses) - 1, 0))
+    ranges = np.stack([bounds[intervals.segment], bounds[intervals.segment + 1]], axis=1)
+    k, there = _last_before(poses.time, ranges, intervals.times[:, 0], BACK + 1e-9)
     measured = np.concatenate([poses.position[:, :2], poses.attitude[:, 2:]], axis=1)[k]
     relative = measured - intervals.start[:, None, [0, 1, 5]]
     relative[..., 2] = rotation.wrapped(relative[..., 2])
@@ -155,15 +160,9 @@ def unevenness(log: Log) -> FloatArray:
 
 def _gyro_before(log: Log, sensor: Sensor, intervals: Intervals, yaw_rate: FloatArray) -> tuple[FloatArray, FloatArray]:
     """τ [s] and yaw rate [rad/s] of the gyro before each start, (I, k); NaN where there is none."""
-    tau, rate = np.full((len(intervals), MOST), np.nan), np.full((len(intervals), MOST), np.nan)
-    for i, ((low, high), t0) in enumerate(zip(intervals.ranges.tolist(), intervals.times[:, 0].tolist(), strict=True)):
-        at = t0 - sensor.lag
-        time = log.time[low:high]
-        last = int(np.searchsorted(time, at + 1e-9))
-        first = max(int(np.searchsorted(time, at - GYRO_BACK)), last - MOST, 0)
-        n = last - first
-        tau[i, :n], rate[i, :n] = time[first:last] - at, yaw_rate[low + first : low + last]
-    return tau, rate
+    ends = intervals.times[:, 0] - sensor.lag
+    k, there = _last_before(log.time, intervals.ranges, ends, GYRO_BACK)
+    return np.where(there, log.time[k] - ends[:, None], np.nan), np.where(there, yaw_rate[k], np.nan)
 
 
 def _estimate(

@@ -56,9 +56,7 @@ def simulate_uncertain(
         return run
     steps = step_count(float(duration), float(dt))
     commands = _held(run.command, steps, len(model.vehicle.actuated))
-    if motion.powertrain is not None:
-        run = simulate(model, ground, driven_rates(motion.powertrain, commands, dt), duration=duration, **options)
-    if every != 1:
+    if motion.powertrain is not None or every != 1:
         again = drive if motion.powertrain is None else driven_rates(motion.powertrain, commands, dt)
         run = simulate(model, ground, again, duration=duration, every=every, **options)
     run = dataclasses.replace(run, drive=first.drive, path=first.path)
