@@ -154,24 +154,22 @@ def _rims(vehicle: Vehicle) -> FloatArray:
     return np.column_stack([x, y, np.array(vehicle.steered, dtype=np.float64)])[driven]
 
 
-def draws(motion: Fit | MotionModel, count: int, seed: int = 0, *, other_ground: bool = True) -> list[MotionModel]:
+def draws(motion: Fit | MotionModel, count: int, seed: int = 0) -> list[MotionModel]:
     """Motion models with parameters drawn from the covariance of a fit, kept within their bounds.
 
-    The first of more draws are those of fewer. other_ground: the ground is not that of the log, so the spread between
-    grounds is added, that of the fit or a default (`ground_spread`). A motion model has no covariance: it is returned
-    `count` times.
+    The first of more draws are those of fewer. The ground is not that of the log, so the spread between grounds is
+    added, that of the fit or a default (`ground_spread`). A motion model has no covariance: it is returned `count`
+    times.
     """
+    from grouser.motion.ground_draws import ground_spread  # which drives a few arcs
+
     n = checks.count(count, "count")
     rng = np.random.default_rng((0, checks.count(seed, "seed", least=0, most=2**63 - 1)))
     if not isinstance(motion, Fit):
         return [motion] * n
     if not len(motion.covariance):
         return [motion.model] * n
-    P = motion.covariance
-    if other_ground:
-        from grouser.motion.ground_draws import ground_spread  # which drives a few arcs
-
-        P = P + ground_spread(motion)
+    P = motion.covariance + ground_spread(motion)
     vector = ParameterVector(motion.model, [p.name for p in motion.systematic])
     values, vectors = np.linalg.eigh(0.5 * (P + P.T))
     root = vectors * np.sqrt(np.maximum(values, 0.0))
@@ -193,20 +191,20 @@ def scaled_noise(noise: Noise, speed: FloatArray, dt: float, unit: FloatArray) -
     """`process_noise` (…, T, 6) of given standard normal numbers (…, T, 2, nd) for rim speeds (…, T)."""
     n = len(noise.components)
     intensity = np.asarray(speed) if noise.grows == "distance" else np.ones(np.shape(speed))
-    way = intensity * dt
+    distance = intensity * dt
     values, vectors = np.linalg.eigh(noise.density)
     root = (vectors * np.sqrt(np.maximum(values, 0.0))).T
-    moved = np.sqrt(way)[..., None] * (unit[..., 0, :] @ root)
+    moved = np.sqrt(distance)[..., None] * (unit[..., 0, :] @ root)
     if noise.wander is not None:
-        keep = np.exp(-way / noise.length)
+        keep = np.exp(-distance / noise.length)
         fresh = np.sqrt(np.maximum(1.0 - keep**2, 0.0))
-        slip, sigma = np.empty((*way.shape, n)), np.sqrt(noise.wander)
+        slip, sigma = np.empty((*distance.shape, n)), np.sqrt(noise.wander)
         # Stationary from the first step on; then each keeps its share of the last.
         slip[..., 0, :] = unit[..., 0, 1, :]
-        for k in range(1, way.shape[-1]):
+        for k in range(1, distance.shape[-1]):
             slip[..., k, :] = keep[..., k, None] * slip[..., k - 1, :] + fresh[..., k, None] * unit[..., k, 1, :]
-        moved = moved + way[..., None] * sigma * slip
-    out = np.zeros((*way.shape, 6))
+        moved = moved + distance[..., None] * sigma * slip
+    out = np.zeros((*distance.shape, 6))
     out[..., noise.indices] = moved / dt
     return out
 

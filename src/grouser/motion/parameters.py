@@ -23,7 +23,7 @@ from grouser.motion.velocity import VelocityModel, is_dynamic, is_kinematic
 SENSOR = ("x", "y", "z", "yaw", "lag")
 SENSOR_NOISE = ("position_noise", "yaw_noise", "time_noise")
 OF_POSE = ("sensor", "noise")
-"""Parts that the velocity of the vehicle does not depend on."""
+"""Parts on which the velocity of the vehicle does not depend."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class Parameter:
     name: str
     """Such as slip.p6, sensor.lag, vehicle.radius, contact.friction, noise.vx."""
     value: float
-    """Where it starts, in its unit (SI)."""
+    """Start value, in its unit (SI)."""
     sigma: float
     """Prior uncertainty of the start, one sigma, in its unit."""
     lower: float = -math.inf
@@ -41,7 +41,7 @@ class Parameter:
     upper: float = math.inf
     """Largest value, in its unit."""
     scale: float = 1.0
-    """Size of a change that matters, in its unit; differences are taken with a ten-thousandth of this."""
+    """Typical size of a change, in its unit; finite differences take a ten-thousandth of it."""
     drift: float = 0.0
     """Random walk in a second of driving, one sigma [its unit per √s]: process noise of the online filter."""
 
@@ -320,7 +320,7 @@ def _expand(motion: MotionModel, name: str, everything: Iterable[str]) -> list[s
 
 
 def _refuse_overlap(names: Iterable[str]) -> None:
-    """Two names of one number cannot be distinguished, and the one that is set last would decide."""
+    """Refuse two names of the same number: they cannot be distinguished."""
     fields = [name.removeprefix("vehicle.") for name in names if name.startswith("vehicle.")]
     for whole, last in (("radius", "radius"), ("track", "y"), ("wheelbase", "x")):
         parts = [f for f in fields if f.startswith(f"{whole}.") or (f.endswith(f".{last}") and not f.startswith("cg."))]
@@ -333,7 +333,7 @@ def _refuse_overlap(names: Iterable[str]) -> None:
 
 
 def default(motion: MotionModel, name: str) -> Parameter:
-    """A parameter with the prior, bounds and scale that an expert would start from."""
+    """A parameter with default prior, bounds and scale."""
     value = value_of(motion, name)
     part, _, field = name.partition(".")
     if part == "noise":

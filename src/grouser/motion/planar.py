@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
+from grouser.logs.log import IntArray
 from grouser.motion.vehicle_fields import ASIDE, changed, numbers
 from grouser.motion.velocity import Inputs, VelocityModel
+from grouser.once import once_each
 from grouser.vehicles import Vehicle
 
 WEAKEST = 1e-6
@@ -51,20 +52,23 @@ class TwoSided(Baseline):
 
     def _ahead_and_turn(self, inputs: Inputs) -> tuple[FloatArray, FloatArray]:
         """(v_l + v_r)/2 [m/s] and (v_r − v_l)/B [rad/s], (n,) each."""
-        name, g = self.vehicle.name, _geometry(self.vehicle)
+        vehicle, g = self.vehicle, _geometry(self.vehicle)
+        rims = inputs.rates[:, g.joint] * g.radius
+        measured = np.isin(g.joint, inputs.measured)
         speeds, places = [], []
         for side, sign, names in (("left", 1.0, self.left), ("right", -1.0, self.right)):
-            wheels = [w for w in g.joint if sign * g.y[w] > ASIDE] if names is None else list(names)
-            unknown = [w for w in wheels if w not in g.joint]
+            unknown = [name for name in names or () if name not in vehicle.wheels]
             if unknown:
-                raise CalibrationError(f"'{name}' has no wheel {unknown[0]!r:.40}; wheels are {', '.join(g.joint)}")
-            used = [w for w in wheels if g.joint[w] in inputs.measured]
-            if not used:
                 raise CalibrationError(
-                    f"the log measures no wheel on the {side} of '{name}'; differential drive needs both sides"
+                    f"'{vehicle.name}' has no wheel {unknown[0]!r:.40}; wheels are {', '.join(vehicle.wheels)}"
                 )
-            speeds.append(np.mean([inputs.rates[:, g.joint[w]] * g.radius[w] for w in used], axis=0))
-            places.append(np.mean([g.y[w] for w in used]))
+            used = measured & (sign * g.y > ASIDE if names is None else np.isin(vehicle.wheels, names))
+            if not used.any():
+                raise CalibrationError(
+                    f"the log measures no wheel on the {side} of '{vehicle.name}'; differential drive needs both sides"
+                )
+            speeds.append(rims[:, used].mean(axis=1))
+            places.append(g.y[used].mean())
         return 0.5 * (speeds[0] + speeds[1]), (speeds[1] - speeds[0]) / (places[0] - places[1])
 
     @property
@@ -138,35 +142,33 @@ class Bicycle(Baseline):
     def twists(self, inputs: Inputs) -> FloatArray:
         """Body velocity (ω, v) at each sample, (n, 6)."""
         g = _geometry(self.vehicle)
-        seen = [w for w in g.steering if np.isfinite(inputs.angles[:, g.steering[w]]).all()]
-        if not seen:
+        steers = g.steering >= 0
+        measured = steers & np.isfinite(inputs.angles[:, g.steering]).all(axis=0)
+        if not measured.any():
             raise CalibrationError(
                 f"the log measures no steering angle of '{self.vehicle.name}'; its manifest must map columns to"
-                f" {', '.join(self.vehicle.joints[j] for j in g.steering.values())} in [angles]"
+                f" {', '.join(self.vehicle.joints[j] for j in g.steering[steers])} in [angles]"
             )
-        ahead = {w: self.wheelbase * g.ahead[w] / g.wheelbase for w in g.steering}
-        curvature = np.zeros(len(inputs.time))
-        for w in seen:
-            slope = np.tan(inputs.angles[:, g.steering[w]] + self.steering_offset)
-            curvature += slope / (ahead[w] + g.aside[w] * slope) / len(seen)
-        measured = [w for w, j in g.joint.items() if j in inputs.measured]
-        used = [w for w in measured if w not in g.steering] or measured
-        forward = np.zeros(len(inputs.time))
-        for w in used:
-            # Path of a wheel per path of the drive point; 1 − κ y for one to its left.
-            longer = np.hypot(1.0 - curvature * g.aside[w], curvature * ahead.get(w, g.ahead[w]))
-            forward += inputs.rates[:, g.joint[w]] * g.radius[w] / longer / len(used)
-        forward *= self.speed_gain
-        return planar(forward, forward * curvature, g.point)
+        ahead = np.where(steers, self.wheelbase / g.wheelbase, 1.0) * g.ahead
+        slope = np.tan(inputs.angles[:, g.steering[measured]] + self.steering_offset)
+        curvature = (slope / (ahead[measured] + g.aside[measured] * slope)).mean(axis=1, keepdims=True)
+        used = np.isin(g.joint, inputs.measured)
+        if not used.any():
+            raise CalibrationError(f"the log measures no wheel of '{self.vehicle.name}', so its speed is not known")
+        used = used & ~steers if (used & ~steers).any() else used
+        # Path of a wheel per path of the drive point; 1 − κ y for one to its left.
+        longer = np.hypot(1.0 - curvature * g.aside[used], curvature * ahead[used])
+        forward = self.speed_gain * (inputs.rates[:, g.joint[used]] * g.radius[used] / longer).mean(axis=1)
+        return planar(forward, forward * curvature[:, 0], g.point)
 
     @property
     def driven_vehicle(self) -> Vehicle:
         """The vehicle with its steered wheels at this wheelbase, and turned by the steering offset."""
-        g, values = _geometry(self.vehicle), numbers(self.vehicle)
-        ratio = self.wheelbase / g.wheelbase - 1.0
-        names = {wheel: self.vehicle.joints[joint] for wheel, joint in g.steering.items()}
-        change = {f"{name}.x": values[f"{name}.x"] + ratio * g.ahead[wheel] for wheel, name in names.items()}
-        change |= {f"{name}.yaw": values[f"{name}.yaw"] + self.steering_offset for name in names.values()}
+        g, values, change = _geometry(self.vehicle), numbers(self.vehicle), {}
+        for wheel in np.flatnonzero(g.steering >= 0):
+            name = self.vehicle.joints[g.steering[wheel]]
+            change[f"{name}.x"] = values[f"{name}.x"] + (self.wheelbase / g.wheelbase - 1.0) * g.ahead[wheel]
+            change[f"{name}.yaw"] = values[f"{name}.yaw"] + self.steering_offset
         return changed(self.vehicle, change)
 
 
@@ -233,14 +235,10 @@ class Holonomic(Baseline):
 def nominal_model(vehicle: Vehicle) -> DifferentialDrive | Bicycle:
     """The odometry of a vehicle's kind: a bicycle if some wheels steer and some do not, else differential drive."""
     steered = vehicle.steered
-    if vehicle.drives_any_way:
+    if vehicle.drives_any_way or all(steered):
+        how = "drives in any direction on rollers" if vehicle.drives_any_way else "steers all its wheels"
         raise CalibrationError(
-            f"'{vehicle.name}' drives in any direction on rollers; odometry of two sides does not describe it,"
-            " use grouser.Kinematics"
-        )
-    if all(steered):
-        raise CalibrationError(
-            f"'{vehicle.name}' steers all its wheels; odometry of two sides or of a bicycle does not describe it,"
+            f"'{vehicle.name}' {how}; odometry of two sides or of a bicycle does not describe it,"
             " use grouser.Kinematics"
         )
     return Bicycle(vehicle=vehicle) if any(steered) else DifferentialDrive(vehicle=vehicle)
@@ -256,49 +254,46 @@ def planar(forward: FloatArray, turn: FloatArray, point: tuple[float, float]) ->
 
 
 class _Geometry(NamedTuple):
-    """Numbers of a vehicle by wheel."""
+    """The wheels of a vehicle, (nw,) each."""
 
-    joint: dict[str, int]
-    radius: dict[str, float]
-    y: dict[str, float]
-    ahead: dict[str, float]
-    """Place relative to the drive point, ahead [m]."""
-    aside: dict[str, float]
+    joint: IntArray
+    radius: FloatArray
+    y: FloatArray
+    """To the left of the body's middle [m]."""
+    ahead: FloatArray
+    """Ahead of the drive point [m]."""
+    aside: FloatArray
     """To the left of it [m]."""
-    steering: dict[str, int]
-    """Joint that steers each steered wheel."""
+    steering: IntArray
+    """Joint that steers each wheel, −1 where none does."""
     point: tuple[float, float]
     """The drive point in the body [m]."""
     wheelbase: float
     """Mean distance of the steered wheels ahead of the drive point [m]; 1 if there are none."""
 
 
-@lru_cache(maxsize=64)
+@once_each
 def _geometry(vehicle: Vehicle) -> _Geometry:
-    names, (x, y, _), point = vehicle.wheels, vehicle.wheel_positions.T, vehicle.drive_point
-    turned_by: dict[str | None, str | None] = {None: None}
+    (x, y, _), point = vehicle.wheel_positions.T, vehicle.drive_point
+    turned_by: dict[str | None, int] = {None: -1}
     turning = {one.joint for one in vehicle.steering}
     for frame in vehicle.frames:
-        turned_by[frame.name] = frame.name if frame.name in turning else turned_by[frame.parent]
-    steering = {wheel: vehicle.joint_index(joint) for wheel in names if (joint := turned_by[wheel]) is not None}
-
-    def by_wheel(values: FloatArray) -> dict[str, float]:
-        return dict(zip(names, values.tolist(), strict=True))
-
-    ahead = by_wheel(x - point[0])
+        own = frame.name in turning
+        turned_by[frame.name] = vehicle.joint_index(frame.name) if own else turned_by[frame.parent]
+    steering, ahead = np.array([turned_by[wheel] for wheel in vehicle.wheels]), x - point[0]
     return _Geometry(
-        joint={w: vehicle.joint_index(w) for w in names},
-        radius=by_wheel(vehicle.arrays.radius),
-        y=by_wheel(y),
+        joint=vehicle.arrays.wheel - 1,
+        radius=vehicle.arrays.radius,
+        y=y,
         ahead=ahead,
-        aside=by_wheel(y - point[1]),
+        aside=y - point[1],
         steering=steering,
         point=point,
-        wheelbase=float(np.mean([ahead[w] for w in steering])) if steering else 1.0,
+        wheelbase=float(np.mean(ahead[steering >= 0])) if (steering >= 0).any() else 1.0,
     )
 
 
-@lru_cache(maxsize=16)
+@once_each
 def _directions(vehicle: Vehicle) -> tuple[FloatArray, FloatArray]:
     """Rows (nw, 3): the velocity along the direction each wheel holds per (v_x, v_y, ω); that per wheel rate [m]."""
     held = vehicle.held_directions

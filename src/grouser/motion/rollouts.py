@@ -9,10 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from grouser import rotation
-from grouser._kernels.simulation import drive as laws
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
-from grouser.logs.log import IntArray
 from grouser.model import Model
 from grouser.motion.candidates import Candidates, Predicted
 from grouser.motion.intervals import Intervals, relative_poses, wrapped
@@ -20,6 +18,7 @@ from grouser.motion.model import MotionModel
 from grouser.motion.predict import ERRORS, LogProblem, integrate_log
 from grouser.motion.start_velocity import start_velocity as estimate_start
 from grouser.motion.velocity import is_dynamic, rim_speed
+from grouser.simulation.drive import held_commands
 from grouser.simulation.engine import Records, launch
 from grouser.simulation.settle import settle
 from grouser.simulation.simulate import start_velocity
@@ -100,12 +99,12 @@ def _prepared(
     if key not in problem.commands:  # candidates mostly differ in other things
         problem.commands = {key: _commands(problem, motion, float(mounting[4]), intervals, steps)}
     commands = problem.commands[key]
-    drives, keep = _tables(commands, dt)
+    drives, keep = held_commands(commands, dt)
     starts = _starts(problem, motion, mounting, intervals)
     velocities, spread = None, None
     if is_dynamic(model):
         first = _first_rates(problem, motion, float(mounting[4]), intervals, commands[:, 0])
-        at_start, alive = _tables(first[:, None], dt)
+        at_start, alive = held_commands(first[:, None], dt)
         velocities = start_velocity(model, ground, at_start, starts, None, dt)
         del alive
         assert velocities is not None
@@ -116,15 +115,6 @@ def _prepared(
         return launch(model, ground, drives, starts, dt=dt, steps=steps, every=1, detailed=True, velocities=velocities)
 
     return launch_all, velocities, spread
-
-
-def _tables(commands: FloatArray, dt: float) -> tuple[IntArray, FloatArray]:
-    """Drives that hold rows of commands (I, rows, na) for dt [s] each, and the numbers their addresses point to."""
-    n, rows, na = commands.shape
-    pars = np.column_stack([np.tile([rows, na, dt], (n, 1)), commands.reshape(n, -1)])
-    addresses = pars.ctypes.data + pars.strides[0] * np.arange(n, dtype=np.int64)
-    table = np.full(n, laws.table.address, dtype=np.int64)
-    return np.ascontiguousarray(np.column_stack([table, addresses])), pars
 
 
 def _commanded(problem: LogProblem, motion: MotionModel) -> bool:

@@ -1,7 +1,7 @@
 """The velocity with which dynamics starts an interval: least squares over the poses, the gyro and the wheels before it.
 
-Only what was measured at or before the start of the interval is used, so that a prediction stays one; how much wheels
-usually slip, and how uneven poses are, is found from the whole log.
+Only measurements at or before the start of the interval are used, so that it stays a prediction. Usual wheel slip and
+the noise of the poses are estimated from the whole log.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from grouser.logs.log import BoolArray, IntArray, Sensor
 from grouser.motion.intervals import Intervals
 
 BACK = 1.0
-"""Time before the start whose poses are looked at [s]."""
+"""Poses up to this long before the start are used [s]."""
 MOST = 32
 """Poses and gyro samples of one start."""
 GYRO_BACK = 0.2
@@ -35,7 +35,7 @@ FAR = 10.0
 FEWEST = 8
 """Starts from which a usual ratio is taken."""
 LEAST_SLIP = (0.02, 0.02, 0.02)
-"""Least difference between vehicle and wheels that is believed, one sigma [m/s, m/s, rad/s]."""
+"""Smallest wheel slip assumed, one sigma [m/s, m/s, rad/s]."""
 
 
 class StartVelocity(NamedTuple):
@@ -50,7 +50,7 @@ class StartVelocity(NamedTuple):
 def start_velocity(
     log: Log, sensor: Sensor, intervals: Intervals, rolling: FloatArray, yaw_rate: FloatArray | None = None
 ) -> StartVelocity:
-    """Estimate velocities by x(τ) = x₀ + v τ + ½ a τ², τ ≤ 0, with v near that of the wheels and a near zero.
+    """Estimate velocities by x(τ) = x₀ + v τ + ½ a τ², τ ≤ 0, with priors: v as the wheels roll, a = 0.
 
     rolling (I, 3): as the wheels roll, in the heading frame of the body. yaw_rate (n,): by the gyro at the samples of
     the log, where there is one. How much wheels slip is what poses and wheels differ by, of this start and of half of
@@ -62,7 +62,7 @@ def start_velocity(
     R = np.moveaxis(np.array([[c, -s], [s, c]]), -1, 0)  # body heading to world
     lever = np.array([-arm[1], arm[0]])
 
-    def carried(velocity: FloatArray) -> FloatArray:
+    def of_sensor(velocity: FloatArray) -> FloatArray:
         """What the sensor measures, in the world, where the body moves so."""
         return np.column_stack([np.einsum("iab,ib->ia", R, velocity[:, :2] + velocity[:, 2:] * lever), velocity[:, 2]])
 
@@ -70,18 +70,18 @@ def start_velocity(
         heading = np.einsum("iba,ib->ia", R, velocity[:, :2]) - velocity[:, 2:] * lever
         return np.column_stack([heading, velocity[:, 2]])
 
-    prior = carried(rolling)
+    prior = of_sensor(rolling)
     tau, values, there = _poses_before(log, intervals)
     noise = np.maximum(_pose_noise(sensor, prior), unevenness(log))
     gyro = None if yaw_rate is None else _gyro_before(log, sensor, intervals, yaw_rate)
     free, free_variance = _estimate(tau, values, there, noise, prior, np.full_like(prior, 1e3), gyro)
-    seen = np.asarray(free_variance < 0.5**2)  # elsewhere poses and gyro say nothing
-    # Wheels that always roll ahead of the vehicle would pull every start the same way.
-    usual_ratio = _usual_ratio(of_body(free), rolling, np.asarray(seen.all(axis=1)))
-    prior = carried(np.asarray(rolling * usual_ratio))
+    determined = np.asarray(free_variance < 0.5**2)  # elsewhere poses and gyro do not determine it
+    # Wheels that always slip would bias every start.
+    usual_ratio = _usual_ratio(of_body(free), rolling, np.asarray(determined.all(axis=1)))
+    prior = of_sensor(np.asarray(rolling * usual_ratio))
     excess = (free - prior) ** 2 - free_variance
-    usual = [float(np.median(e[k])) if k.any() else 0.0 for e, k in zip(excess.T, seen.T, strict=True)]
-    slip = np.maximum(np.where(seen, excess, 0.0), np.maximum(usual, np.square(LEAST_SLIP)))
+    usual = [float(np.median(e[k])) if k.any() else 0.0 for e, k in zip(excess.T, determined.T, strict=True)]
+    slip = np.maximum(np.where(determined, excess, 0.0), np.maximum(usual, np.square(LEAST_SLIP)))
     found, variance = _estimate(tau, values, there, noise, prior, slip, gyro)
     # (v, ω) of the body from that of the sensor: linear, with the lever arm of ω.
     A = np.zeros((len(found), 3, 3))
@@ -91,11 +91,11 @@ def start_velocity(
     return StartVelocity(of_body(found), covariance)
 
 
-def _usual_ratio(measured: FloatArray, rolling: FloatArray, seen: BoolArray) -> FloatArray:
+def _usual_ratio(measured: FloatArray, rolling: FloatArray, determined: BoolArray) -> FloatArray:
     """Median ratio of measured to rolling speed ahead and turn rate over all starts (3,); 1 where there are few."""
     out = np.ones(3)
     for axis in (0, 2):
-        moving = seen & (np.abs(rolling[:, axis]) > MOVING)
+        moving = determined & (np.abs(rolling[:, axis]) > MOVING)
         if np.count_nonzero(moving) >= FEWEST:
             out[axis] = np.median(measured[moving, axis] / rolling[moving, axis])
     return out

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from grouser.once import once_each
 from grouser.vehicles import Vehicle
 from grouser.vehicles.rows import Frame
 
@@ -27,7 +27,7 @@ ASIDE = 1e-6
 """How far from the middle a wheel must be to belong to a side [m]."""
 
 
-@lru_cache(maxsize=64)
+@once_each
 def numbers(vehicle: Vehicle) -> Mapping[str, float]:
     """All numbers by name, those of the whole vehicle first."""
     x, y, _ = vehicle.wheel_positions.T
@@ -50,7 +50,7 @@ def numbers(vehicle: Vehicle) -> Mapping[str, float]:
     return out
 
 
-@lru_cache(maxsize=64)
+@once_each
 def listed(vehicle: Vehicle) -> list[str]:
     """Names of all numbers but those of the mass of frames that have none."""
     bare = [frame.name for frame in vehicle.frames[1:] if frame.mass <= 0.0]
