@@ -12,7 +12,7 @@ from grouser.motion.intervals import cut_log
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import Parameter
 from grouser.motion.predict import LogProblem
-from grouser.motion.step_error import most_allowed, step_error
+from grouser.motion.sensitivity import most_allowed, step_error
 from tests.motion import planted_logs as drives
 
 LEVEL = gr.terrain.plane()

@@ -7,8 +7,8 @@ import grouser as gr
 from grouser.calibration.simulated import log_of_motion
 from grouser.motion import Bicycle, Corrected, DifferentialDrive, FourNumbers, MotionModel, Noise, Perturbative
 from grouser.motion.intervals import cut_log
+from grouser.motion.log_prediction import prediction_covariance
 from grouser.motion.predict import LogProblem
-from grouser.motion.uncertainty import prediction_covariance
 from tests.motion.planted_logs import PRECISE, side_rates, winding
 from tests.motion.windows import PLANE, measured_noise, sensed, sensed_ends, window_rates
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import grouser as gr
-from grouser.simulation.happened import happened
+from grouser.simulation.outcome import happened
 
 ZOE = gr.vehicle("zoe")
 ROUGH = gr.terrain.rough(rms=0.1, length=0.8, seed=3)

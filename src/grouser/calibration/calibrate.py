@@ -26,9 +26,8 @@ from grouser.motion.noise import Noise
 from grouser.motion.parameters import Parameter, is_noise, resolve, value_of, with_values
 from grouser.motion.powertrain import Powertrain
 from grouser.motion.predict import LogProblem
-from grouser.motion.sensitivity import jacobian
+from grouser.motion.sensitivity import jacobian, most_allowed, step_error
 from grouser.motion.spread import default_spread
-from grouser.motion.step_error import most_allowed, step_error
 from grouser.motion.velocity import VelocityModel
 
 if TYPE_CHECKING:

@@ -23,11 +23,11 @@ from grouser.logs.log import IntArray
 from grouser.motion.consistency import INSIDE_2, nees, nees_band
 from grouser.motion.fit import Fit
 from grouser.motion.intervals import Intervals, cut_log
+from grouser.motion.log_prediction import prediction_covariance
 from grouser.motion.model import MotionModel
 from grouser.motion.parameters import default
 from grouser.motion.plain import plain_odometry
 from grouser.motion.predict import LogProblem
-from grouser.motion.uncertainty import prediction_covariance
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -95,7 +95,7 @@ def rolling(
 
         plot_designs(designs, plot, title=f"Kinematic slip on {terrain}")
         files.append(plot)
-    from grouser.simulation.happened import happened  # not for --help
+    from grouser.simulation.outcome import happened  # not for --help
 
     found = model.mobility(begin.state, begin.contact)
     result = {

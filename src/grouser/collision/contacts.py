@@ -87,36 +87,28 @@ def evaluate(
 
 
 def contact_on_wheel(vehicle: Vehicle, state: FloatArray, point: FloatArray) -> FloatArray:
-    """Contact points `point` (nw, 3) of one state, world [m], in the axes of their wheels, shape (nw, 3) [m].
+    """Contact points `point` (…, nw, 3), world [m], in the axes of their wheels, of one state or of rows of states [m].
 
     y runs along the axle to the left: it is how far a round tyre has moved its contact sideways.
     """
-    R, p = _wheel_poses(vehicle, state)
-    result: FloatArray = np.einsum("wji,wj->wi", R, point - p)
-    return result
+    R, p = frame_poses(vehicle, state)
+    wheels = vehicle.arrays.wheel
+    return np.asarray(np.einsum("...ji,...j->...i", R[..., wheels, :, :], point - p[..., wheels, :]))
 
 
 def rolling_radius(vehicle: Vehicle, state: FloatArray, point: FloatArray) -> FloatArray:
-    """Distance of each contact point (nw, 3), world, from its axle [m], shape (nw,)."""
+    """Distance of each contact point (…, nw, 3), world, from its axle [m], shape (…, nw)."""
     local = contact_on_wheel(vehicle, state, point)
-    result: FloatArray = np.hypot(local[:, 0], local[:, 2])
-    return result
+    return np.asarray(np.hypot(local[..., 0], local[..., 2]))
 
 
 def camber(vehicle: Vehicle, state: FloatArray, normal: FloatArray) -> FloatArray:
-    """Angle of each wheel's plane from the ground normal (nw, 3), world [rad], shape (nw,); top to the right positive.
+    """Angle of each wheel's plane from the ground normal (…, nw, 3), world [rad], (…, nw); top to the right positive.
 
     It is the wheel's roll against the ground: positive as roll is, about the axis ahead.
     """
-    R, _ = _wheel_poses(vehicle, state)
-    result: FloatArray = np.arcsin(np.clip(np.einsum("wj,wj->w", R[:, :, 1], normal), -1.0, 1.0))
-    return result
-
-
-def _wheel_poses(vehicle: Vehicle, state: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """R_world_wheel (nw, 3, 3) and p_world_wheel (nw, 3) of one state."""
-    R, p = frame_poses(vehicle, state)
-    return R[vehicle.arrays.wheel], p[vehicle.arrays.wheel]
+    left = frame_poses(vehicle, state)[0][..., vehicle.arrays.wheel, :, 1]
+    return np.asarray(np.arcsin(np.clip(np.einsum("...j,...j->...", left, normal), -1.0, 1.0)))
 
 
 @once_each

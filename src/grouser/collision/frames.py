@@ -72,17 +72,10 @@ def frame_poses(vehicle: Vehicle, state: ArrayLike) -> tuple[FloatArray, FloatAr
 
     Of rows of states (n, nq) the results are (n, nf, 3, 3) and (n, nf, 3).
     """
-    if np.ndim(state) == 2:
-        q = _checked_rows(vehicle, state)
-        nf = len(vehicle.frames)
-        R, p = np.zeros((len(q), nf, 3, 3)), np.zeros((len(q), nf, 3))
-        with_scratch(kernels.pose_rows, vehicle.arrays, q, R, p)
-        return R, p
-    q = checked_state(vehicle, state)
-    nf = len(vehicle.frames)
-    R, p = np.zeros((nf, 3, 3)), np.zeros((nf, 3))
-    with_scratch(kernels.pose, vehicle.arrays, q, R, p)
-    return R, p
+    q = _checked_rows(vehicle, state)
+    R, p = np.zeros((len(q), len(vehicle.frames), 3, 3)), np.zeros((len(q), len(vehicle.frames), 3))
+    with_scratch(kernels.pose_rows, vehicle.arrays, q, R, p)
+    return (R, p) if np.ndim(state) == 2 else (R[0], p[0])
 
 
 def frame_jacobian(vehicle: Vehicle, state: ArrayLike, frame: str, offset: ArrayLike = (0.0, 0.0, 0.0)) -> FloatArray:
@@ -91,19 +84,18 @@ def frame_jacobian(vehicle: Vehicle, state: ArrayLike, frame: str, offset: Array
     `offset` [m] is the point in the frame's own axes. Of rows of states (n, nq), with a point each (n, 3) or one for
     all, the result is (n, 6, nv).
     """
-    rows = np.ndim(state) == 2
-    q = _checked_rows(vehicle, state) if rows else checked_state(vehicle, state)
-    J = np.zeros((*q.shape[:-1], 6, 6 + vehicle.n_joints))
-    if rows:
-        point = np.ascontiguousarray(np.broadcast_to(checks.real(offset, "offset"), (len(q), 3)))
-    else:
-        point = checks.array(offset, "offset", (3,))
-    kernel = kernels.frame_jacobian_rows if rows else kernels.frame_jacobian
-    with_scratch(kernel, vehicle.arrays, q, vehicle.frame_index(frame), point, J)
-    return J
+    q = _checked_rows(vehicle, state)
+    point = checks.real(offset, "offset")
+    point = checks.array(np.tile(point, (len(q), 1)) if point.shape == (3,) else point, "offset", (len(q), 3))
+    J = np.zeros((len(q), 6, 6 + vehicle.n_joints))
+    with_scratch(kernels.frame_jacobian_rows, vehicle.arrays, q, vehicle.frame_index(frame), point, J)
+    return J if np.ndim(state) == 2 else J[0]
 
 
 def _checked_rows(vehicle: Vehicle, states: ArrayLike) -> FloatArray:
+    """Rows of states (n, nq), or one state as the only row (1, nq)."""
+    if np.ndim(states) != 2:
+        return checked_state(vehicle, states)[None]
     checks.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
     q = checks.array(states, "state", (None, 7 + vehicle.n_joints))
     for row in q:

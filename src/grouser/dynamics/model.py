@@ -24,10 +24,8 @@ from grouser.checks import FloatArray
 from grouser.collision.frames import SCRATCH, checked_state
 from grouser.contact import Contact, PiecewiseLinear, Ruts
 from grouser.contact.named import contact_named
-from grouser.dynamics.contacts import contact_slots
+from grouser.dynamics.contacts import contact_slots, on_soils, wheel_loads
 from grouser.dynamics.external import ExternalForce
-from grouser.dynamics.loads import wheel_loads
-from grouser.dynamics.soils import on_soils
 from grouser.dynamics.step import Step, take_step
 from grouser.errors import SimulationError
 from grouser.joints.models import JointModel
@@ -195,14 +193,8 @@ class Dynamics(Model):
         given = wheel_loads(self.vehicle)[frame.name]
         load = given * max(self.gravity, 0.0) / GRAVITY
         depth = np.linspace(0.0, 0.5 * (frame.radius or 0.0), 2001)
-        carried = contact.force(
-            np.zeros((len(depth), 3)),
-            np.ones(len(depth)),
-            -depth,
-            radius=frame.radius,
-            width=frame.contact_width,
-            load=given,
-        )[:, 2]
+        wheel = {"radius": frame.radius, "width": frame.contact_width, "load": given}
+        carried = contact.force(np.zeros((len(depth), 3)), np.ones(len(depth)), -depth, **wheel)[:, 2]
         enough = int(np.argmax(carried >= load)) or len(depth) - 1
         return float(np.interp(load, carried[: enough + 1], depth[: enough + 1]))
 

@@ -14,7 +14,7 @@ from grouser.kinematics import Kinematics
 from grouser.kinematics.workspace import Workspace
 from grouser.simulation import Run, Simulation
 from grouser.simulation.drive import write_level_motion
-from grouser.simulation.engine import records_of
+from grouser.simulation.engine import recorded_arrays, records_of
 from grouser.simulation.status import OF_CODE
 from grouser.terrain import Terrain
 
@@ -89,8 +89,7 @@ class Episode(Simulation):
             return whole[None]
 
         dynamic = isinstance(self.model, Dynamics)
-        forced = ("forces", "hull", "torques", "diagnostics")
-        names = ("states", "velocities", "contacts", "commands") + forced * dynamic
+        names = ("states", *recorded_arrays(self.model))
         total = ends[-1].copy()
         total[RECORDED] = len(blocks) - 1 + last
         q, v = (batch.view_in(name, blocks)[-1] for name in ("q", "v"))

@@ -154,12 +154,12 @@ class InverseKinematics:
         reached = np.arctan2(np.abs(v), np.abs(u)) <= limit + kernels.ROUNDING
         if (np.hypot(u, v) < self.limits.hold_below).all() or reached.all():
             return motion, within
-        # Wheels roll the way they do in the wanted motion, or all the way the body goes, whichever comes nearer.
-        ways = [np.where(u >= 0.0, 1.0, -1.0)]
+        # Wheels roll in the directions of the wanted motion, or all in that of the body, whichever comes nearer.
+        signs = [np.where(u >= 0.0, 1.0, -1.0)]
         if motion[0] != 0.0:
-            ways.append(np.full(len(u), np.sign(motion[0])))
+            signs.append(np.full(len(u), np.sign(motion[0])))
         tangent = np.tan(limit)[:, None]
-        found = [self._projected(motion, tangent * way[:, None] * along, across) for way in ways]
+        found = [self._projected(motion, tangent * sign[:, None] * along, across) for sign in signs]
         reachable = [one for one in found if one is not None]
         if not reachable:
             return np.zeros(3), False

@@ -14,13 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from grouser import checks
 from grouser._kernels.constants import GRAVITY
-from grouser._kernels.kinematics.velocity import KinematicModel
+from grouser._kernels.kinematics.velocity import NO_SLIP, SLIP_AT_WHEELS, SLIP_ON_BODY, KinematicModel
 from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
-from grouser.kinematics.soils import slip_fields, slip_mode
 from grouser.kinematics.suspension import make_suspension
+from grouser.law import Recipe
 from grouser.model import Model
+from grouser.once import once_each
 from grouser.vehicles import Vehicle
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ class Kinematics(Model):
     ) -> KinematicModel:
         changes: dict[str, Any] = {"gain": self.gain(dt) * self._base.gain}
         if soils is not None:
-            changes |= slip_fields(self.slip, soils)
+            changes |= _slip_fields(self.slip, soils)
         if not springs:
             suspension, first = self._base.suspension, 3 * self.vehicle.n_wheels
             changes["suspension"] = suspension.replace(springs=0)
@@ -188,10 +189,10 @@ class Kinematics(Model):
             gain=np.concatenate([np.tile([0.0, 0.0, 1.0], nw), np.ones(nc)]),
             suspension=suspension,
             target=np.full(nw, -self.penetration),
-            slip_mode=slip_mode(self.slip),
+            slip_mode=_slip_mode(self.slip),
             slip_address=0 if self.slip is None else self.slip.bound.address,
             slip_par=0 if self.slip is None else self.slip.bound.par_address,
-            **slip_fields(self.slip, None),
+            **_slip_fields(self.slip, None),
             tip_cosine=math.cos(self.tip_angle),
             gravity=self.gravity,
         )
@@ -268,3 +269,44 @@ def _choice(known: NDArray[np.int64], vehicle: Vehicle) -> dict[str, Any]:
     unknown = np.setdiff1d(np.arange(nv), known)
     filled = [np.concatenate([some, np.zeros(nv - len(some), dtype=np.int64)]) for some in (known, unknown)]
     return {"known": filled[0], "unknown": filled[1], "counts": np.array([len(known), len(unknown)])}
+
+
+@once_each
+def _slips(soils: Soils) -> tuple[Slip | None, ...]:
+    """The slip model of each soil, those out of files made; None: the model's own."""
+    from grouser.slip import Slip
+
+    found: list[Slip | None] = []
+    for soil in soils.soils:
+        given = soil.slip
+        if isinstance(given, Recipe):
+            from grouser.slip.body import slip_of
+
+            given = slip_of(given)
+        if given is not None:
+            checks.instance(given, Slip, f"soil '{soil.name}'", "use grouser.slip.BodySlip([...])")
+        found.append(given)
+    return tuple(found)
+
+
+def _slip_fields(own: Slip | None, soils: Soils | None) -> dict[str, Any]:
+    """Slip by soil as a KinematicModel says it, the model's own first; no rows where soils have no slip."""
+    models = () if soils is None else _slips(soils)
+    if all(one is None for one in models):
+        return {"soil_slip": np.zeros((0, 2), dtype=np.int64)}
+    laws = [own, *(own if one is None else one for one in models)]
+    applied = {law.apply for law in laws if law is not None}
+    if len(applied) > 1:
+        raise SimulationError(
+            "slip of the soils: some is applied to the body and some at the wheels, the model's own included; "
+            'give all the same, apply="wheels" or apply="body"'
+        )
+    rows = [(0, 0) if law is None else law.bound.pair for law in laws]
+    return {"soil_slip": np.array(rows, dtype=np.int64), "slip_mode": _slip_mode(next(filter(None, laws)))}
+
+
+def _slip_mode(slip: Slip | None) -> int:
+    """How slip is applied, as the engine takes it."""
+    if slip is None:
+        return NO_SLIP
+    return SLIP_ON_BODY if slip.apply == "body" else SLIP_AT_WHEELS

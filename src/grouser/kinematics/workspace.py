@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,37 +10,13 @@ from numpy.typing import NDArray
 from grouser._kernels.kinematics.velocity import KinematicModel
 from grouser._kernels.scratch import make_scratch
 from grouser._kernels.simulation import drive as laws
-from grouser._kernels.simulation.rollout import (
-    COUNTED,
-    RECORDED,
-    STATUS,
-    TAKEN,
-    Batch,
-    KinematicJob,
-    kinematic_rollouts,
-)
+from grouser._kernels.simulation import rollout as engine
 from grouser._kernels.terrain.ground import Ground
-from grouser._kernels.vehicles.arrays import VehicleArrays
 from grouser.checks import FloatArray
 
 if TYPE_CHECKING:
     from grouser._kernels.dynamics.scratch import DynamicModel
     from grouser._kernels.simulation.dynamic_rollout import DynamicJob
-
-
-class Movable(Protocol):
-    """A model of motion, kinematic or dynamic."""
-
-    @property
-    def vehicle_arrays(self) -> VehicleArrays:
-        """The vehicle as the engine takes it."""
-
-    @property
-    def order(self) -> int:
-        """Order of the integrator of kinematics."""
-
-    def arrays(self, dt: float, *, soils: Any = None) -> KinematicModel | DynamicModel:
-        """The model as the engine takes it, for steps of dt [s] on a ground with soils."""
 
 
 class Workspace:
@@ -52,7 +28,7 @@ class Workspace:
 
     def __init__(
         self,
-        model: Movable,
+        model: Any,
         ground: Ground,
         *,
         dt: float,
@@ -60,7 +36,7 @@ class Workspace:
         rows: int = 0,
         closing: bool = False,
     ) -> None:
-        """For a model, a ground as the engine takes it, and steps of dt [s].
+        """For a `Kinematics` or a `Dynamics`, a ground as the engine takes it, and steps of dt [s].
 
         steps: taken in a call, recorded are the first state and, if `closing`, the last; rows: of recorded states.
         """
@@ -68,7 +44,7 @@ class Workspace:
         dynamic = not isinstance(arrays, KinematicModel)
         nv, na = 5 + len(vehicle.parent), len(vehicle.actuated)
         details = 1 + closing
-        self.batch: Batch = Batch.zeros(
+        self.batch: engine.Batch = engine.Batch.zeros(
             n=1, nq=nv + 1, nv=nv, nw=len(vehicle.wheel), na=na, rows=rows, details=details,
             forced=details if dynamic else 0, disturbed=0, t0=0.0, dt=dt, steps=steps, order=model.order, every=steps,
             closing=closing,
@@ -79,7 +55,7 @@ class Workspace:
         """[ω rad/s, v m/s, joint rates], shape (nv,); of a dynamic model."""
         self.scratch = make_scratch(vehicle)
         self.dynamic_scratch: Any = None
-        self.job: KinematicJob | DynamicJob
+        self.job: engine.KinematicJob | DynamicJob
         if not isinstance(arrays, KinematicModel):
             # Loaded when used: it takes 20 ms.
             from grouser._kernels.dynamics.scratch import make_dynamic_scratch
@@ -89,8 +65,8 @@ class Workspace:
             self.job = DynamicJob(vehicle, arrays, ground, self.batch, self.scratch, self.dynamic_scratch)
             self._kernel = dynamic_rollouts
         else:
-            self.job = KinematicJob(vehicle, arrays, ground, self.batch, self.scratch)
-            self._kernel = kinematic_rollouts
+            self.job = engine.KinematicJob(vehicle, arrays, ground, self.batch, self.scratch)
+            self._kernel = engine.kinematic_rollouts
         self.ground, self.dt = ground, dt
         self._ends: NDArray[np.int64] = self.batch.ends[0]
         par = np.array([1.0, na, 1.0, *np.zeros(na)])
@@ -113,22 +89,22 @@ class Workspace:
     def run(self) -> int:
         """Take the steps; returns the status as a number. After an early end the state is the last good one."""
         self._kernel(self.job, 0, 1)
-        return self._ends.item(STATUS)
+        return self._ends.item(engine.STATUS)
 
     @property
     def steps(self) -> int:
         """Steps taken since `forget`."""
-        return self._ends.item(TAKEN)
+        return self._ends.item(engine.TAKEN)
 
     @property
     def rows(self) -> int:
         """States that the last call recorded."""
-        return self._ends.item(RECORDED)
+        return self._ends.item(engine.RECORDED)
 
     @property
     def deficient(self) -> int:
         """Steps since `forget` whose constraints left a velocity open; kinematics only."""
-        return self._ends.item(COUNTED)
+        return self._ends.item(engine.COUNTED)
 
     def forget(self) -> None:
         """Start again from the state: the count of steps is zero, and nothing is remembered of any."""

@@ -7,13 +7,12 @@ from grouser.lazy import lazy
 if TYPE_CHECKING:
     from grouser.motion.correction import Corrected
     from grouser.motion.fit import Fit, History, Training
-    from grouser.motion.holonomic import Holonomic
     from grouser.motion.intervals import Intervals
     from grouser.motion.log_prediction import LogPrediction
     from grouser.motion.model import MotionModel
     from grouser.motion.noise import Noise
     from grouser.motion.parameters import Parameter, ParameterVector, available, resolve
-    from grouser.motion.planar import Bicycle, DifferentialDrive, FourNumbers
+    from grouser.motion.planar import Bicycle, DifferentialDrive, FourNumbers, Holonomic
     from grouser.motion.powertrain import Powertrain
     from grouser.motion.predict import LogProblem
     from grouser.motion.slip_surface import Perturbative

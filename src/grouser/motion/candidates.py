@@ -58,10 +58,10 @@ class Candidates(NamedTuple):
         """Given as rows of parameters (S, n); a model is made only for those that need another."""
         motions, which, slip = [vector.present], np.zeros(len(X), dtype=np.int64), None
         if vector.remade:
-            seen: dict[bytes, int] = {}
+            number_of: dict[bytes, int] = {}
             other = np.ascontiguousarray(X[:, vector.remade])
-            which = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in other])
-            motions = [vector.model(X[int(np.argmax(which == m))]) for m in range(len(seen))]
+            which = np.array([number_of.setdefault(row.tobytes(), len(number_of)) for row in other])
+            motions = [vector.model(X[int(np.argmax(which == m))]) for m in range(len(number_of))]
         if vector.slip:
             slip = np.array([slip_of(motions[0].model)] * len(X), dtype=np.float64)
             for column, position in vector.slip:

@@ -16,7 +16,7 @@ from grouser.motion.slip_surface import NAMES, ROWS, Perturbative
 from grouser.motion.velocity import Inputs
 
 HISTORY = 1.0
-"""How far back the changes of speed and turn rate are taken [s]."""
+"""Time over which the changes of speed and turn rate are taken [s]."""
 BREAK = 1.0
 """A step of time longer than this, or backwards, begins a new drive: what was before it is no history [s]."""
 INPUTS = ("speed", "turn rate", "change of speed", "change of turn rate")
@@ -124,7 +124,7 @@ class Corrected(Perturbative):
 
     @property
     def memory(self) -> float:
-        """How far back the velocity depends on its inputs [s]."""
+        """Time over which inputs affect the velocity [s]."""
         return HISTORY
 
     def slip_terms(self, inputs: Inputs) -> tuple[FloatArray, FloatArray]:
@@ -132,11 +132,6 @@ class Corrected(Perturbative):
         nominal, surface = super().slip_terms(inputs)
         changes = change_over(inputs.time, nominal[:, [3, 2]], HISTORY)
         return nominal, np.concatenate([surface, self._slopes(nominal[:, 3], nominal[:, 2], *changes.T)], axis=2)
-
-    def twists(self, inputs: Inputs) -> FloatArray:
-        """Body velocity (ω, v) at each sample, (n, 6)."""
-        nominal, slopes = self.slip_terms(inputs)
-        return np.asarray(nominal + slopes @ self.affine_slip)
 
     def extra(self, v: FloatArray, w: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
         """The correction alone, (n, 6), of V [m/s], ω [rad/s] and their changes in a second, (n,) each."""
@@ -179,7 +174,7 @@ def features(inputs: FloatArray) -> FloatArray:
 
 
 def change_over(time: FloatArray, values: FloatArray, span: float) -> FloatArray:
-    """How much values (n, k) changed in the last span [s] before each sample; since the start where that is later."""
+    """Change of values (n, k) in the last span [s] before each sample, or since the start where that is later."""
     step = np.diff(time, prepend=time[:1])
     starts = (step < 0.0) | (step > BREAK)
     clock = np.cumsum(np.where(starts, 2.0 * span, step))

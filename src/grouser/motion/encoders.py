@@ -19,7 +19,7 @@ PARTS = 4
 """Parts of an interval whose travel is compared: finer ones determine delay and time constant better."""
 LEAST_SHARE = 0.02
 """Least scatter of travel in a second, one sigma, as a share of the rms travel: no powertrain is exactly of first
-order, and what is nearly exact makes a filter certain before it is near."""
+order, and too small a scatter makes a filter overconfident before it has converged."""
 LENGTH = 0.5
 """Parts from which the scatter is found [s]."""
 
@@ -72,7 +72,7 @@ class Encoders:
 
     @cached_property
     def scatter(self) -> float:
-        """How far encoders travel from what commands say under the powertrain that fits them best [rad/√s or m/√s].
+        """Scatter of the encoders' travel about that of the best-fitting powertrain [rad/√s or m/√s].
 
         Found from travel over half a second, with gain, delay and time constant by least squares.
         """

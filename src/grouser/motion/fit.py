@@ -11,18 +11,15 @@ import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
-from grouser.motion.model import MotionModel
+from grouser.motion.model import MotionModel, Sampled
 from grouser.motion.parameters import Parameter
 from grouser.pictures import draw
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from numpy.typing import ArrayLike
 
     from grouser.logs import Log
     from grouser.motion.log_prediction import LogPrediction
-    from grouser.simulation.rollout import Rollouts
-    from grouser.simulation.run import Run
     from grouser.terrain import Terrain
 
 WEAK = 3.0
@@ -31,7 +28,7 @@ WEAK = 3.0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class History:
-    """How the parameters went, one row per interval (online) or per step (batch)."""
+    """Parameters during a calibration, one row per interval (online) or per step (batch)."""
 
     time: FloatArray
     """End of each interval [s]; of a batch, the number of the step. (k,)."""
@@ -88,13 +85,13 @@ class Direction:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Fit:
+class Fit(Sampled):
     """A calibrated motion model with the covariance of its parameters."""
 
     model: MotionModel
     """The calibrated model: predicts logs, drives odometry."""
     parameters: tuple[Parameter, ...]
-    """What was calibrated, with the priors it started from; noise last."""
+    """Calibrated parameters with their priors; those of the noise last."""
     vector: FloatArray
     """Their values, (n,), in their units (SI)."""
     covariance: FloatArray
@@ -102,17 +99,17 @@ class Fit:
     noise_covariance: FloatArray
     """Covariance of the noise parameters, (ns, ns), products of their units."""
     training: Training
-    """What it was made from."""
+    """The log and the method."""
     spread: FloatArray | None = None
     """Covariance of the systematic parameters between grounds, (np, np), products of their units; None: not known."""
     undetermined: tuple[Direction, ...] = ()
     """Combinations of parameters that the log hardly determines."""
     warnings: tuple[str, ...] = ()
-    """What makes it doubtful, a sentence each: parameters at a bound or far from their prior, steps not finished."""
+    """Reasons to doubt it, a sentence each: parameters at a bound or far from their prior, steps not finished."""
     changes: tuple[dict[str, Any], ...] = ()
     """Changes of ground that an online fit noticed: time, since [s], from, to, recalled; not kept in a file."""
     history: History | None = field(default=None, repr=False)
-    """How it got there; a fit read from a file has none."""
+    """Parameters over the intervals; None in a fit read from a file."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -136,7 +133,7 @@ class Fit:
         return dict(zip(self.names, np.sqrt(np.maximum(both, 0.0)).tolist(), strict=True))
 
     def made_from(self, log: Log) -> bool:
-        """Whether it was fitted to this log: then its errors there are not those of another day."""
+        """Whether it was fitted to this log."""
         return self.training.log == log.name and self.training.samples == len(log)
 
     def predict(self, log: Log, *, interval: float | None = 2.0, distance: float | None = None) -> LogPrediction:
@@ -144,18 +141,6 @@ class Fit:
         from grouser.motion.log_prediction import predict_log
 
         return predict_log(self, log, interval=interval, distance=distance)
-
-    def simulate_on(self, ground: Terrain, drive: Any, **options: Any) -> Run:
-        """A run on any ground with samples of it: what `grouser.simulate` calls, with its options."""
-        from grouser.motion.uncertain_runs import simulate_uncertain
-
-        return simulate_uncertain(self, ground, drive, **options)
-
-    def roll_out_on(self, ground: Terrain, commands: ArrayLike, **options: Any) -> Rollouts:
-        """Samples of rollouts on any ground: what `grouser.rollout` calls, with its options."""
-        from grouser.motion.uncertain_runs import roll_out_uncertain
-
-        return roll_out_uncertain(self, ground, commands, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .toml file that `load_fit` reads; it appears whole or not at all."""
@@ -175,7 +160,7 @@ class Fit:
         """Read a fit to drive its model on a ground, whether the model stood on one when it was calibrated or not."""
         try:
             return Fit.load(path)
-        except CalibrationError:  # it stood on a ground, which the file does not hold; or it is of no use at all
+        except CalibrationError:  # its ground is not in the file, or the file is damaged
             return Fit.load(path, ground=ground)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
@@ -201,8 +186,8 @@ class Fit:
         return f"<Fit of {self.training.log}, {self.training.intervals} intervals\n  " + "\n  ".join(lines) + ">"
 
 
-def undetermined(parameters: Sequence[Parameter], information: FloatArray, weak: float = WEAK) -> list[Direction]:
-    """Directions whose prior the log does not shrink by a factor of `weak`: singular directions of its information.
+def undetermined(parameters: Sequence[Parameter], information: FloatArray) -> list[Direction]:
+    """Directions whose prior the log does not shrink by a factor of `WEAK`: singular directions of its information.
 
     `information` (np, np) is of the log without the prior. Directions are in units of the prior, so that metres and
     radians compare.
@@ -212,7 +197,7 @@ def undetermined(parameters: Sequence[Parameter], information: FloatArray, weak:
     values, vectors = np.linalg.eigh(0.5 * (scaled + scaled.T))
     found = []
     for shrinkage, vector in zip(np.sqrt(1.0 + np.maximum(values, 0.0)).tolist(), vectors.T, strict=True):
-        if shrinkage < weak:
+        if shrinkage < WEAK:
             shares = zip(parameters, vector / vector[np.argmax(np.abs(vector))], strict=True)
             parts = {p.name: float(c) for p, c in shares if abs(c) > 0.2}
             found.append(Direction(parts=parts, shrinkage=shrinkage))

@@ -1,4 +1,4 @@
-"""Parameters on a ground that the fit has not seen: the spread that draws of it have besides the fit's covariance."""
+"""Spread of the parameters between grounds, for draws on another ground than that of the fit."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def ground_spread(fit: Fit) -> FloatArray:
         other = x.copy()
         other[k] += 1e-3 * size
         slopes.append((velocities(other) - present) / 1e-3)
-    seen = [2, 3]  # turn rate and speed
-    J = np.array(slopes)[:, :, seen].reshape(len(free), -1).T
+    axes = [2, 3]  # turn rate and speed
+    J = np.array(slopes)[:, :, axes].reshape(len(free), -1).T
     spread = GroundSpread()
-    wanted = spread.slopes(present)[:, seen].reshape(-1, 3)
+    wanted = spread.slopes(present)[:, axes].reshape(-1, 3)
     # In units of prior sigmas, and of these the smallest change: what arcs do not separate is shared.
     change = sigma[:, None] * np.linalg.solve(J.T @ J + 1e-6 * np.eye(len(free)), J.T @ wanted)
     out = np.zeros((n, n))

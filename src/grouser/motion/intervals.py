@@ -29,7 +29,7 @@ LONGEST = 60.0
 
 
 class Skipped(NamedTuple):
-    """What of a log lies in no interval."""
+    """Parts of a log that lie in no interval."""
 
     segments: int
     """Stretches of the log."""
@@ -47,7 +47,7 @@ class Skipped(NamedTuple):
     """Length of an interval, such as 2 s."""
 
     def sentence(self, intervals: int) -> str:
-        """How much is used and why the rest is not; empty if nearly all is."""
+        """Share of the log that is used, and why the rest is not; empty if nearly all is."""
         reasons = [("standing or too slow", self.slow), ("without poses", self.outage)]
         reasons.append((f"shorter than {self.asked} at the end of a stretch", self.short))
         total = self.used + sum(time for _, time in reasons)
@@ -85,7 +85,7 @@ class Intervals:
     overlapping: bool
     """Whether some share samples: their residuals are then correlated and covariances too small."""
     skipped: Skipped | None = None
-    """What of the log lies in none of them; None: not counted."""
+    """Parts of the log that lie in none of them; None: not counted."""
 
     def __len__(self) -> int:
         return len(self.times)

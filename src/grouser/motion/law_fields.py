@@ -63,7 +63,7 @@ def in_group(law: Any) -> list[str]:
 
 
 def size(p: LawParameter, load: float, radius: float) -> float:
-    """What is much for a number of its unit, for a wheel of this load [N] and radius [m], or by its own bounds."""
+    """Typical size of a number by its unit, for a wheel of this load [N] and radius [m], or by its own bounds."""
     if p.value:
         return abs(p.value)
     if math.isfinite(p.high - p.low):
@@ -78,19 +78,19 @@ def size(p: LawParameter, load: float, radius: float) -> float:
 
 
 def prior(law: Any, p: LawParameter, load: float, radius: float) -> tuple[float, float, float, float]:
-    """Sigma, lower, upper, scale [its unit]: of a coefficient its order of magnitude, of a ratio or angle nearer.
+    """Sigma, lower, upper, scale [its unit]: sigma of a coefficient is its typical size, of a ratio or angle less.
 
-    Bounds are those the law declares, and such that it accepts each alone.
+    Bounds are those the law declares, as far as the law accepts them.
     """
-    much = size(p, load, radius)
+    typical = size(p, load, radius)
     near = p.unit in ("1", "rad") and not p.name.endswith(("friction", "friction.x", "friction.y", ".B"))
-    sigma = max(0.3 * much, 0.05) if near and not isinstance(law, OwnLaw) else much
     own = isinstance(law, OwnLaw)
-    low = p.low if own and math.isfinite(p.low) else max(p.low, 0.02 * p.value if p.value > 0.0 else -20.0 * much)
-    high = (
-        p.high if own and math.isfinite(p.high) else min(p.high, 3.0 if p.name.startswith("friction") else 20.0 * much)
-    )
-    return sigma, _accepted(law, p, min(low, p.value)), _accepted(law, p, max(high, p.value)), much
+    sigma = max(0.3 * typical, 0.05) if near and not own else typical
+    least = 0.02 * p.value if p.value > 0.0 else -20.0 * typical
+    most = 3.0 if p.name.startswith("friction") else 20.0 * typical
+    low = p.low if own and math.isfinite(p.low) else max(p.low, least)
+    high = p.high if own and math.isfinite(p.high) else min(p.high, most)
+    return sigma, _accepted(law, p, min(low, p.value)), _accepted(law, p, max(high, p.value)), typical
 
 
 def _accepted(law: Any, p: LawParameter, bound: float) -> float:

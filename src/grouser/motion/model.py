@@ -29,8 +29,24 @@ if TYPE_CHECKING:
 STARTS = ("poses", "wheels")
 
 
+class Sampled:
+    """What can be simulated with samples of its uncertainty: a motion model or a fit (`simulation.samples`)."""
+
+    def simulate_on(self, ground: Terrain, drive: Any, **options: Any) -> Run:
+        """A run on any ground with samples of it: what `grouser.simulate` calls, with its options."""
+        from grouser.motion.uncertain_runs import simulate_uncertain
+
+        return simulate_uncertain(self, ground, drive, **options)  # type: ignore[arg-type]
+
+    def roll_out_on(self, ground: Terrain, commands: ArrayLike, **options: Any) -> Rollouts:
+        """Samples of rollouts on any ground: what `grouser.rollout` calls, with its options."""
+        from grouser.motion.uncertain_runs import roll_out_uncertain
+
+        return roll_out_uncertain(self, ground, commands, **options)  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MotionModel:
+class MotionModel(Sampled):
     """A model that predicts a log: all that calibration may change, in one immutable value."""
 
     model: Kinematics | Dynamics | VelocityModel
@@ -84,15 +100,3 @@ class MotionModel:
         from grouser.motion.log_prediction import predict_log
 
         return predict_log(self, log, interval=interval)
-
-    def simulate_on(self, ground: Terrain, drive: Any, **options: Any) -> Run:
-        """A run on any ground with samples of it: what `grouser.simulate` calls, with its options."""
-        from grouser.motion.uncertain_runs import simulate_uncertain
-
-        return simulate_uncertain(self, ground, drive, **options)
-
-    def roll_out_on(self, ground: Terrain, commands: ArrayLike, **options: Any) -> Rollouts:
-        """Samples of rollouts on any ground: what `grouser.rollout` calls, with its options."""
-        from grouser.motion.uncertain_runs import roll_out_uncertain
-
-        return roll_out_uncertain(self, ground, commands, **options)

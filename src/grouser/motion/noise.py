@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from grouser.checks import FloatArray
+from grouser.checks import Checker, FloatArray
 from grouser.errors import CalibrationError
 
+checks = Checker(CalibrationError)
 COMPONENTS = ("wx", "wy", "wz", "vx", "vy", "vz")
 """Entries of a body velocity, in order: turn rates about, speeds along x, y, z."""
 FORMS = ("diagonal", "full", "cholesky")
@@ -52,12 +53,9 @@ class Noise:
 
     def __post_init__(self) -> None:
         for name in self.components:
-            if name not in COMPONENTS:
-                raise CalibrationError(f"noise component {name!r:.40} is not one of {', '.join(COMPONENTS)}")
-        if self.form not in FORMS:
-            raise CalibrationError(f"noise form {self.form!r:.40} is not one of {', '.join(FORMS)}")
-        if self.grows not in GROWTH:
-            raise CalibrationError(f"noise grows {self.grows!r:.40}: is not one of {', '.join(GROWTH)}")
+            checks.choice(name, "noise component", COMPONENTS)
+        checks.choice(self.form, "noise form", FORMS)
+        checks.choice(self.grows, "noise grows", GROWTH)
         n = len(self.components)
         density = np.array(self.density, dtype=np.float64)
         if density.shape != (n, n) or not np.isfinite(density).all() or np.abs(density - density.T).max() > 1e-9:
@@ -65,8 +63,7 @@ class Noise:
         if np.linalg.eigvalsh(density)[0] < -1e-9 * max(float(np.trace(density)), 1e-30):
             raise CalibrationError("noise density: is not positive semidefinite")
         object.__setattr__(self, "density", density)
-        if not (np.isfinite(self.length) and self.length > 0.0):
-            raise CalibrationError(f"noise length: {self.length:g} is not a positive number [m or s]")
+        checks.positive(self.length, "noise length [m or s]")
         if self.wander is not None:
             wander = np.array(self.wander, dtype=np.float64)
             if wander.shape != (n,) or not np.isfinite(wander).all() or (wander < 0.0).any():

@@ -93,29 +93,28 @@ def _steady(model: Corrected) -> FloatArray:
 
 def _baseline(model: VelocityModel) -> FloatArray:
     """A planar baseline as α of P (13): what it adds to the plain odometry of its vehicle."""
-    (x, y), alpha = model.vehicle.drive_point, np.zeros(13)
+    x, y = model.vehicle.drive_point
     name = type(model).__name__
     if isinstance(model, TwoSided) and (model.left is not None or model.right is not None):
         raise CalibrationError(f"{name} of chosen wheels cannot be driven over a ground; leave out left and right")
-    if isinstance(model, DifferentialDrive):
-        more = model.yaw_gain - 1.0
-        if y == 0.0:
-            alpha[[5, 9]] = -x * more, more
-            return alpha
-    elif isinstance(model, FourNumbers):
-        v, w, d, c = model.speed_gain, model.yaw_gain, model.lateral, model.yaw_per_speed
-        if y == 0.0:
-            alpha[[0, 4, 5, 8, 9]] = v - 1.0, d * c * v, d * w + x, c * v, w - 1.0
-            return alpha
-    elif isinstance(model, Bicycle):
-        more = model.speed_gain - 1.0
-        alpha[[0, 5, 9]] = more, -x * more, more
-        return alpha
-    else:
-        raise CalibrationError(f"{name} cannot be driven over a ground; use grouser.Kinematics, Dynamics or a surface")
-    raise CalibrationError(
-        f"{name} of '{model.vehicle.name}', whose drive point lies {y:g} m aside, cannot be driven over a ground"
-    )
+    match model:  # gains of speed and turn rate; d and c as in `FourNumbers`
+        case DifferentialDrive():
+            v, w, d, c = 1.0, model.yaw_gain, -x, 0.0
+        case FourNumbers():
+            v, w, d, c = model.speed_gain, model.yaw_gain, model.lateral, model.yaw_per_speed
+        case Bicycle():
+            v, w, d, c = model.speed_gain, model.speed_gain, -x, 0.0
+        case _:
+            raise CalibrationError(
+                f"{name} cannot be driven over a ground; use grouser.Kinematics, Dynamics or a surface"
+            )
+    if y != 0.0 and not isinstance(model, Bicycle):
+        raise CalibrationError(
+            f"{name} of '{model.vehicle.name}', whose drive point lies {y:g} m aside, cannot be driven over a ground"
+        )
+    alpha = np.zeros(13)
+    alpha[[0, 4, 5, 8, 9]] = v - 1.0, d * c * v, d * w + x, c * v, w - 1.0
+    return alpha
 
 
 @once_each
@@ -124,8 +123,7 @@ def _centre(vehicle: Vehicle) -> FloatArray:
     q = np.concatenate([[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], vehicle.rest])[None]
     centre, force = np.zeros((1, 3)), np.zeros((1, 3))
     with_scratch(centre_forces, vehicle.arrays, 0.0, q, np.zeros((1, 6 + vehicle.n_joints)), centre, force)
-    found: FloatArray = centre[0]
-    return found
+    return np.asarray(centre[0])
 
 
 @once_each
@@ -156,24 +154,22 @@ def _rims(vehicle: Vehicle) -> FloatArray:
     return np.column_stack([x, y, np.array(vehicle.steered, dtype=np.float64)])[driven]
 
 
-def draws(motion: Fit | MotionModel, count: int, seed: int = 0, *, other_ground: bool = True) -> list[MotionModel]:
+def draws(motion: Fit | MotionModel, count: int, seed: int = 0) -> list[MotionModel]:
     """Motion models with parameters drawn from the covariance of a fit, kept within their bounds.
 
-    The first of more draws are those of fewer. other_ground: the ground is not that of the log, so the spread between
-    grounds is added, that of the fit or a default (`ground_spread`). A motion model has no covariance: it is returned
-    `count` times.
+    The first of more draws are those of fewer. The ground is not that of the log, so the spread between grounds is
+    added, that of the fit or a default (`ground_spread`). A motion model has no covariance: it is returned `count`
+    times.
     """
+    from grouser.motion.ground_draws import ground_spread  # which drives a few arcs
+
     n = checks.count(count, "count")
     rng = np.random.default_rng((0, checks.count(seed, "seed", least=0, most=2**63 - 1)))
     if not isinstance(motion, Fit):
         return [motion] * n
     if not len(motion.covariance):
         return [motion.model] * n
-    P = motion.covariance
-    if other_ground:
-        from grouser.motion.ground_draws import ground_spread  # which drives a few arcs
-
-        P = P + ground_spread(motion)
+    P = motion.covariance + ground_spread(motion)
     vector = ParameterVector(motion.model, [p.name for p in motion.systematic])
     values, vectors = np.linalg.eigh(0.5 * (P + P.T))
     root = vectors * np.sqrt(np.maximum(values, 0.0))
@@ -195,20 +191,20 @@ def scaled_noise(noise: Noise, speed: FloatArray, dt: float, unit: FloatArray) -
     """`process_noise` (…, T, 6) of given standard normal numbers (…, T, 2, nd) for rim speeds (…, T)."""
     n = len(noise.components)
     intensity = np.asarray(speed) if noise.grows == "distance" else np.ones(np.shape(speed))
-    way = intensity * dt
+    distance = intensity * dt
     values, vectors = np.linalg.eigh(noise.density)
     root = (vectors * np.sqrt(np.maximum(values, 0.0))).T
-    moved = np.sqrt(way)[..., None] * (unit[..., 0, :] @ root)
+    moved = np.sqrt(distance)[..., None] * (unit[..., 0, :] @ root)
     if noise.wander is not None:
-        keep = np.exp(-way / noise.length)
+        keep = np.exp(-distance / noise.length)
         fresh = np.sqrt(np.maximum(1.0 - keep**2, 0.0))
-        slip, sigma = np.empty((*way.shape, n)), np.sqrt(noise.wander)
+        slip, sigma = np.empty((*distance.shape, n)), np.sqrt(noise.wander)
         # Stationary from the first step on; then each keeps its share of the last.
         slip[..., 0, :] = unit[..., 0, 1, :]
-        for k in range(1, way.shape[-1]):
+        for k in range(1, distance.shape[-1]):
             slip[..., k, :] = keep[..., k, None] * slip[..., k - 1, :] + fresh[..., k, None] * unit[..., k, 1, :]
-        moved = moved + way[..., None] * sigma * slip
-    out = np.zeros((*way.shape, 6))
+        moved = moved + distance[..., None] * sigma * slip
+    out = np.zeros((*distance.shape, 6))
     out[..., noise.indices] = moved / dt
     return out
 

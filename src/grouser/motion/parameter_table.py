@@ -11,7 +11,7 @@ Prior = Callable[[float], tuple[float, float, float, float]]
 
 
 class Row(NamedTuple):
-    """What is known of a parameter before it is calibrated."""
+    """Meaning, unit and prior of a parameter."""
 
     meaning: str
     """A few words."""
@@ -52,7 +52,7 @@ TURN_SLIP = within(0.1, -5.0, 5.0)
 """Prior of a turn per distance [rad/m]: 0.1 is a turn of 6° a metre."""
 LEARNED = within(1.0, -30.0, 30.0)
 """Prior of a coefficient of the learned correction, in units of the width that its training gave it."""
-WAYS = {"x": "ahead", "y": "left", "z": "up"}
+DIRECTIONS = {"x": "ahead", "y": "left", "z": "up"}
 TABLE = {
     "sensor.x": Row("pose sensor ahead of the body's origin", "m", MOUNTED),
     "sensor.y": Row("pose sensor to the left of it", "m", MOUNTED),
@@ -124,15 +124,15 @@ TABLE = {
     "vehicle.track": Row("distance of the sides", "m", length),
     "vehicle.wheelbase": Row("distance of the axles", "m", length),
     "vehicle.mass": Row("mass of the body", "kg", coefficient),
-    **{f"vehicle.cg.{a}": Row(f"centre of gravity, {w}", "m", near(0.1)) for a, w in WAYS.items()},
+    **{f"vehicle.cg.{a}": Row(f"centre of gravity, {w}", "m", near(0.1)) for a, w in DIRECTIONS.items()},
     # of every frame
     "vehicle.*.radius": Row("radius of {}", "m", length),
     "vehicle.*.mass": Row("mass of {}", "kg", coefficient),
-    **{f"vehicle.*.{a}": Row(f"place of {{}}, {w}", "m", near(0.3)) for a, w in WAYS.items()},
+    **{f"vehicle.*.{a}": Row(f"place of {{}}, {w}", "m", near(0.3)) for a, w in DIRECTIONS.items()},
     **{f"vehicle.*.{a}": Row(f"{a} of {{}}", "rad", near(0.3)) for a in ("roll", "pitch", "yaw")},
     "vehicle.*.stiffness": Row("stiffness of {}", "N m/rad or N/m", coefficient),
     "vehicle.*.damping": Row("damping of {}", "N m s/rad or N s/m", coefficient),
-    **{f"vehicle.*.com_{a}": Row(f"centre of mass of {{}}, {w}", "m", near(0.3)) for a, w in WAYS.items()},
+    **{f"vehicle.*.com_{a}": Row(f"centre of mass of {{}}, {w}", "m", near(0.3)) for a, w in DIRECTIONS.items()},
 }
 OF_LAWS = {
     "stiffness": "stiffness",

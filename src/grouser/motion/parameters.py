@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from grouser.motion.velocity import VelocityModel, is_dynamic, is_kinematic
 SENSOR = ("x", "y", "z", "yaw", "lag")
 SENSOR_NOISE = ("position_noise", "yaw_noise", "time_noise")
 OF_POSE = ("sensor", "noise")
-"""Parts that the velocity of the vehicle does not depend on."""
+"""Parts on which the velocity of the vehicle does not depend."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class Parameter:
     name: str
     """Such as slip.p6, sensor.lag, vehicle.radius, contact.friction, noise.vx."""
     value: float
-    """Where it starts, in its unit (SI)."""
+    """Start value, in its unit (SI)."""
     sigma: float
     """Prior uncertainty of the start, one sigma, in its unit."""
     lower: float = -math.inf
@@ -41,7 +41,7 @@ class Parameter:
     upper: float = math.inf
     """Largest value, in its unit."""
     scale: float = 1.0
-    """Size of a change that matters, in its unit; differences are taken with a ten-thousandth of this."""
+    """Typical size of a change, in its unit; finite differences take a ten-thousandth of it."""
     drift: float = 0.0
     """Random walk in a second of driving, one sigma [its unit per √s]: process noise of the online filter."""
 
@@ -99,7 +99,7 @@ def _slip_part(motion: MotionModel) -> Part | None:
     kind = slip.DriveFrameSlip if motion.vehicle.drives_any_way else slip.BodySlip
     base = kind(np.zeros(6)) if motion.model.slip is None else motion.model.slip
     if not isinstance(base, slip.BodySlip):
-        return _law_part(motion, {"": base}, lambda m, v: {"model": m.model.replace(slip=_new(m.model.slip, v))})
+        return _law_part(motion, "slip")
     values = {f"p{i}": p for i, p in enumerate(base.coefficients.tolist(), start=1)}
     return Part(values, lambda m, v: {"model": m.model.replace(slip=base.with_parameters(_array({**values, **v})))})
 
@@ -119,74 +119,11 @@ def _array(values: Mapping[str, float]) -> FloatArray:
     return np.array(list(values.values()), dtype=np.float64)
 
 
-def _actuator_part(motion: MotionModel) -> Part | None:
-    if not is_dynamic(motion.model) or motion.model.actuator is None:
-        return None
-    laws = {"": motion.model.actuator}
-    return _law_part(motion, laws, lambda m, v: {"model": m.model.replace(actuator=_new(m.model.actuator, v))})
-
-
-def _contact_part(motion: MotionModel) -> Part | None:
-    """Numbers of the contact law, or of those of each wheel: contact.FL.friction."""
-    model = motion.model
-    if not is_dynamic(model):
-        return None
-    if isinstance(model.contact, contact.Contact):
-        laws = {"": model.contact}
-        return _law_part(motion, laws, lambda m, v: {"model": m.model.replace(contact=_new(m.model.contact, v))})
-
-    def changed(m: Any, v: Mapping[str, float]) -> dict[str, Any]:
-        return {"model": m.model.replace(contact=_each(m.model.contact, v))}
-
-    return _law_part(motion, dict(model.contact), changed)
-
-
-def _hull_part(motion: MotionModel) -> Part | None:
-    """Numbers of the contact law of the hull, where the vehicle has one."""
-    model = motion.model
-    if not is_dynamic(model) or not len(model.vehicle.arrays.hull_frame):
-        return None
-    return _law_part(motion, {"": model.hull}, lambda m, v: {"model": m.model.replace(hull=_new(m.model.hull, v))})
-
-
-def _joints_part(motion: MotionModel) -> Part | None:
-    """Numbers of joint laws by the joint they act on: joints.s1.stiffness."""
-    if not is_dynamic(motion.model) or not motion.model.joints:
-        return None
-
-    def changed(m: Any, v: Mapping[str, float]) -> dict[str, Any]:
-        return {"model": m.model.replace(joints=tuple(_each(_of_joints(m.model.joints), v).values()))}
-
-    return _law_part(motion, _of_joints(motion.model.joints), changed)
-
-
-def _of_joints(laws: Iterable[Any]) -> dict[str, Any]:
-    """Joint laws by the joints they act on; a second one on the same has a 2 behind it."""
-    found: dict[str, Any] = {}
-    for law in laws:
-        on = law.joints if isinstance(law.joints, str) else "+".join(law.joints)
-        found[next(n for k in range(1, 1000) if (n := on if k == 1 else f"{on}:{k}") not in found)] = law
-    return found
-
-
-def _new(law: Any, values: Mapping[str, float]) -> Any:
-    return law_fields.changed(law, values)
-
-
-def _each(laws: Mapping[str, Any], values: Mapping[str, float]) -> dict[str, Any]:
-    """Laws by name, with values of names such as FL.friction."""
-    out = dict(laws)
-    for owner, law in laws.items():
-        own = {name.removeprefix(f"{owner}."): v for name, v in values.items() if name.startswith(f"{owner}.")}
-        out[owner] = law_fields.changed(law, own) if own else law
-    return out
-
-
-def _law_part(
-    motion: MotionModel, laws: Mapping[str, Any], changed: Callable[[Any, Mapping[str, float]], dict[str, Any]]
-) -> Part:
-    """Numbers of laws, each with its owner before its name; what is not given follows from the load of a wheel."""
-    load, radius = _load(motion), float(motion.vehicle.arrays.radius.mean())
+def _law_part(motion: MotionModel, field: str) -> Part | None:
+    """Numbers of the laws in a field of a model; defaults follow from the load of a wheel. None where it has none."""
+    laws = _by_owner(getattr(motion.model, field))
+    load = motion.vehicle.mass * GRAVITY / motion.vehicle.n_wheels or GRAVITY
+    radius = float(motion.vehicle.arrays.radius.mean())
     found: dict[str, tuple[Any, Any]] = {}
     group: list[str] = []
     for owner, law in laws.items():
@@ -201,16 +138,38 @@ def _law_part(
 
     return Part(
         values={name: float(p.value) for name, (_, p) in found.items()},
-        changed=changed,
+        changed=lambda m, v: {"model": m.model.replace(**{field: _with_laws(getattr(m.model, field), v)})},
         units={name: p.unit for name, (_, p) in found.items()},
         prior=prior,
         group=group,
     )
 
 
-def _load(motion: MotionModel) -> float:
-    """Weight per wheel [N]."""
-    return motion.vehicle.mass * GRAVITY / motion.vehicle.n_wheels or GRAVITY
+def _by_owner(laws: Any) -> dict[str, Any]:
+    """A law as {"": law}, contact laws by wheel, joint laws by joint; a second one on the same joint has a 2 behind."""
+    if not isinstance(laws, tuple):
+        return dict(laws) if isinstance(laws, Mapping) else {} if laws is None else {"": laws}
+    found: dict[str, Any] = {}
+    for law in laws:
+        on = law.joints if isinstance(law.joints, str) else "+".join(law.joints)
+        found[next(n for k in range(1, 1000) if (n := on if k == 1 else f"{on}:{k}") not in found)] = law
+    return found
+
+
+def _with_laws(laws: Any, values: Mapping[str, float]) -> Any:
+    """The laws with some numbers changed, by names such as friction or FL.friction, in the form they are given in."""
+    out = _by_owner(laws)
+    for owner, law in out.items():
+        before = f"{owner}." if owner else ""
+        own = {name.removeprefix(before): v for name, v in values.items() if name.startswith(before)}
+        out[owner] = law_fields.changed(law, own) if own else law
+    return tuple(out.values()) if isinstance(laws, tuple) else out if isinstance(laws, Mapping) else out[""]
+
+
+def _dynamic_part(motion: MotionModel, field: str) -> Part | None:
+    """Numbers of laws that only dynamics has; of the hull only where the vehicle has one."""
+    present = is_dynamic(motion.model) and (field != "hull" or len(motion.vehicle.arrays.hull_frame) > 0)
+    return _law_part(motion, field) if present else None
 
 
 PARTS: dict[str, Callable[[MotionModel], Part | None]] = {
@@ -218,10 +177,7 @@ PARTS: dict[str, Callable[[MotionModel], Part | None]] = {
     "powertrain": _powertrain_part,
     "slip": _slip_part,
     "model": _model_part,
-    "contact": _contact_part,
-    "hull": _hull_part,
-    "joints": _joints_part,
-    "actuator": _actuator_part,
+    **{field: partial(_dynamic_part, field=field) for field in ("contact", "hull", "joints", "actuator")},
     "vehicle": _vehicle_part,
     "noise": _noise_part,
 }
@@ -364,7 +320,7 @@ def _expand(motion: MotionModel, name: str, everything: Iterable[str]) -> list[s
 
 
 def _refuse_overlap(names: Iterable[str]) -> None:
-    """Two names of one number cannot be distinguished, and the one that is set last would decide."""
+    """Refuse two names of the same number: they cannot be distinguished."""
     fields = [name.removeprefix("vehicle.") for name in names if name.startswith("vehicle.")]
     for whole, last in (("radius", "radius"), ("track", "y"), ("wheelbase", "x")):
         parts = [f for f in fields if f.startswith(f"{whole}.") or (f.endswith(f".{last}") and not f.startswith("cg."))]
@@ -377,7 +333,7 @@ def _refuse_overlap(names: Iterable[str]) -> None:
 
 
 def default(motion: MotionModel, name: str) -> Parameter:
-    """A parameter with the prior, bounds and scale that an expert would start from."""
+    """A parameter with default prior, bounds and scale."""
     value = value_of(motion, name)
     part, _, field = name.partition(".")
     if part == "noise":

@@ -1,34 +1,33 @@
-"""Simple odometries that calibration must beat: differential drive, with a yaw gain, a bicycle, a four-number fit."""
+"""Planar odometries: differential drive, with a yaw gain, a four-number fit, a bicycle, wheels with rollers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple, Self
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
-from grouser.motion.vehicle_fields import changed, numbers
+from grouser.logs.log import IntArray
+from grouser.motion.vehicle_fields import ASIDE, changed, numbers
 from grouser.motion.velocity import Inputs, VelocityModel
+from grouser.once import once_each
 from grouser.vehicles import Vehicle
 
-ASIDE = 1e-6
-"""How far from the middle a wheel must be to belong to a side [m]."""
+WEAKEST = 1e-6
+"""Least singular value of the directions of the measured wheels for which they determine the motion."""
 
 
 class Baseline(VelocityModel):
-    """A velocity model whose parameters are fields of the same name."""
-
-    FIELDS: ClassVar[tuple[str, ...]] = ()
-    """Fields that calibration may change: model.<field>."""
+    """A velocity model, a dataclass, whose parameters are its fields of numbers: model.<field>."""
 
     @property
     def parameters(self) -> dict[str, float]:
         """Values that calibration may change."""
-        return {f"model.{field}": float(getattr(self, field)) for field in self.FIELDS}
+        numbers = [f.name for f in fields(self) if isinstance(f.default, float)]  # type: ignore[arg-type]
+        return {f"model.{name}": float(getattr(self, name)) for name in numbers}
 
     def with_parameters(self, values: Mapping[str, float]) -> Self:
         """The same model with some of them changed, each in its unit."""
@@ -53,20 +52,23 @@ class TwoSided(Baseline):
 
     def _ahead_and_turn(self, inputs: Inputs) -> tuple[FloatArray, FloatArray]:
         """(v_l + v_r)/2 [m/s] and (v_r − v_l)/B [rad/s], (n,) each."""
-        name, g = self.vehicle.name, _geometry(self.vehicle)
+        vehicle, g = self.vehicle, _geometry(self.vehicle)
+        rims = inputs.rates[:, g.joint] * g.radius
+        measured = np.isin(g.joint, inputs.measured)
         speeds, places = [], []
         for side, sign, names in (("left", 1.0, self.left), ("right", -1.0, self.right)):
-            wheels = [w for w in g.joint if sign * g.y[w] > ASIDE] if names is None else list(names)
-            unknown = [w for w in wheels if w not in g.joint]
+            unknown = [name for name in names or () if name not in vehicle.wheels]
             if unknown:
-                raise CalibrationError(f"'{name}' has no wheel {unknown[0]!r:.40}; wheels are {', '.join(g.joint)}")
-            used = [w for w in wheels if g.joint[w] in inputs.measured]
-            if not used:
                 raise CalibrationError(
-                    f"the log measures no wheel on the {side} of '{name}'; differential drive needs both sides"
+                    f"'{vehicle.name}' has no wheel {unknown[0]!r:.40}; wheels are {', '.join(vehicle.wheels)}"
                 )
-            speeds.append(np.mean([inputs.rates[:, g.joint[w]] * g.radius[w] for w in used], axis=0))
-            places.append(np.mean([g.y[w] for w in used]))
+            used = measured & (sign * g.y > ASIDE if names is None else np.isin(vehicle.wheels, names))
+            if not used.any():
+                raise CalibrationError(
+                    f"the log measures no wheel on the {side} of '{vehicle.name}'; differential drive needs both sides"
+                )
+            speeds.append(rims[:, used].mean(axis=1))
+            places.append(g.y[used].mean())
         return 0.5 * (speeds[0] + speeds[1]), (speeds[1] - speeds[0]) / (places[0] - places[1])
 
     @property
@@ -82,8 +84,6 @@ class DifferentialDrive(TwoSided):
     v_l, v_r are mean rim speeds of the measured wheels of each side and B the distance between the sides. No sideways
     motion of the vehicle's `drive_point`.
     """
-
-    FIELDS: ClassVar[tuple[str, ...]] = ("yaw_gain",)
 
     yaw_gain: float = 1.0
     """α of (3.66), a ratio of turn rates; 1 is plain differential drive."""
@@ -101,8 +101,6 @@ class FourNumbers(TwoSided):
     v_x = g_v (v_l + v_r)/2, ω_z = g_ω (v_r − v_l)/B + c v_x, v_y = d ω_z: the point of the body d behind its origin has
     no sideways motion. Signs as in the fit of the Warthog logs, which this repeats.
     """
-
-    FIELDS: ClassVar[tuple[str, ...]] = ("speed_gain", "yaw_gain", "lateral", "yaw_per_speed")
 
     speed_gain: float = 1.0
     """g_v, ratio of the speed over the ground to the rims'."""
@@ -128,8 +126,6 @@ class Bicycle(Baseline):
     measured. The curvature is the mean of those of the steered wheels.
     """
 
-    FIELDS: ClassVar[tuple[str, ...]] = ("speed_gain", "steering_offset", "wheelbase")
-
     vehicle: Vehicle
     """The vehicle: some wheels steer, some do not."""
     speed_gain: float = 1.0
@@ -146,49 +142,103 @@ class Bicycle(Baseline):
     def twists(self, inputs: Inputs) -> FloatArray:
         """Body velocity (ω, v) at each sample, (n, 6)."""
         g = _geometry(self.vehicle)
-        seen = [w for w in g.steering if np.isfinite(inputs.angles[:, g.steering[w]]).all()]
-        if not seen:
+        steers = g.steering >= 0
+        measured = steers & np.isfinite(inputs.angles[:, g.steering]).all(axis=0)
+        if not measured.any():
             raise CalibrationError(
                 f"the log measures no steering angle of '{self.vehicle.name}'; its manifest must map columns to"
-                f" {', '.join(self.vehicle.joints[j] for j in g.steering.values())} in [angles]"
+                f" {', '.join(self.vehicle.joints[j] for j in g.steering[steers])} in [angles]"
             )
-        ahead = {w: self.wheelbase * g.ahead[w] / g.wheelbase for w in g.steering}
-        curvature = np.zeros(len(inputs.time))
-        for w in seen:
-            slope = np.tan(inputs.angles[:, g.steering[w]] + self.steering_offset)
-            curvature += slope / (ahead[w] + g.aside[w] * slope) / len(seen)
-        measured = [w for w, j in g.joint.items() if j in inputs.measured]
-        used = [w for w in measured if w not in g.steering] or measured
-        forward = np.zeros(len(inputs.time))
-        for w in used:
-            # Path of a wheel per path of the drive point; 1 − κ y for one to its left.
-            longer = np.hypot(1.0 - curvature * g.aside[w], curvature * ahead.get(w, g.ahead[w]))
-            forward += inputs.rates[:, g.joint[w]] * g.radius[w] / longer / len(used)
-        forward *= self.speed_gain
-        return planar(forward, forward * curvature, g.point)
+        ahead = np.where(steers, self.wheelbase / g.wheelbase, 1.0) * g.ahead
+        slope = np.tan(inputs.angles[:, g.steering[measured]] + self.steering_offset)
+        curvature = (slope / (ahead[measured] + g.aside[measured] * slope)).mean(axis=1, keepdims=True)
+        used = np.isin(g.joint, inputs.measured)
+        if not used.any():
+            raise CalibrationError(f"the log measures no wheel of '{self.vehicle.name}', so its speed is not known")
+        used = used & ~steers if (used & ~steers).any() else used
+        # Path of a wheel per path of the drive point; 1 − κ y for one to its left.
+        longer = np.hypot(1.0 - curvature * g.aside[used], curvature * ahead[used])
+        forward = self.speed_gain * (inputs.rates[:, g.joint[used]] * g.radius[used] / longer).mean(axis=1)
+        return planar(forward, forward * curvature[:, 0], g.point)
 
     @property
     def driven_vehicle(self) -> Vehicle:
         """The vehicle with its steered wheels at this wheelbase, and turned by the steering offset."""
-        g, values = _geometry(self.vehicle), numbers(self.vehicle)
-        ratio = self.wheelbase / g.wheelbase - 1.0
-        names = {wheel: self.vehicle.joints[joint] for wheel, joint in g.steering.items()}
-        change = {f"{name}.x": values[f"{name}.x"] + ratio * g.ahead[wheel] for wheel, name in names.items()}
-        change |= {f"{name}.yaw": values[f"{name}.yaw"] + self.steering_offset for name in names.values()}
+        g, values, change = _geometry(self.vehicle), numbers(self.vehicle), {}
+        for wheel in np.flatnonzero(g.steering >= 0):
+            name = self.vehicle.joints[g.steering[wheel]]
+            change[f"{name}.x"] = values[f"{name}.x"] + (self.wheelbase / g.wheelbase - 1.0) * g.ahead[wheel]
+            change[f"{name}.yaw"] = values[f"{name}.yaw"] + self.steering_offset
         return changed(self.vehicle, change)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Holonomic(Baseline):
+    """(v_x, v_y, ω) = G (v_x, v_y, ω) of the wheels without slip, in the plane of the body.
+
+    On soft ground such a robot slips differently ahead and sideways, and turns as it drives sideways: rollers sink in,
+    and the wheels carry unequal loads. Without slip h·(v + ω × p) = h_x R q̇ at all measured wheels, with the direction
+    h that the rollers hold.
+    """
+
+    vehicle: Vehicle
+    """The vehicle, all of whose wheels have rollers."""
+    gain_x: float = 1.0
+    """Forward speed over that of the wheels, a ratio."""
+    gain_y: float = 1.0
+    """Sideways speed over that of the wheels, a ratio."""
+    gain_turn: float = 1.0
+    """Turn rate over that of the wheels, a ratio."""
+    x_per_y: float = 0.0
+    """Forward speed per sideways speed of the wheels, a ratio."""
+    y_per_x: float = 0.0
+    """Sideways speed per forward speed of the wheels, a ratio."""
+    turn_per_x: float = 0.0
+    """Turn per distance ahead [rad/m]."""
+    turn_per_y: float = 0.0
+    """Turn per distance to the left [rad/m]."""
+    x_per_turn: float = 0.0
+    """Forward speed per turn rate [m]."""
+    y_per_turn: float = 0.0
+    """Sideways speed per turn rate [m]."""
+
+    def __post_init__(self) -> None:
+        if not self.vehicle.arrays.rollers.all():
+            raise CalibrationError(
+                f"'{self.vehicle.name}' has wheels without rollers, so it cannot drive in any direction; take another"
+                " model, such as kinematic"
+            )
+
+    def twists(self, inputs: Inputs) -> FloatArray:
+        """Body velocity (ω, v) at each sample, (n, 6)."""
+        rows, rims = _directions(self.vehicle)
+        joints = [self.vehicle.joint_index(name) for name in self.vehicle.wheels]
+        used = [k for k, joint in enumerate(joints) if joint in inputs.measured]
+        if len(used) < 3 or np.linalg.svd(rows[used], compute_uv=False)[-1] < WEAKEST:
+            raise CalibrationError(
+                f"the log measures {len(used)} wheels of '{self.vehicle.name}', which do not determine its motion;"
+                " at least three are needed"
+            )
+        rim = inputs.rates[:, [joints[k] for k in used]] * rims[used]
+        by_wheels = rim @ np.linalg.pinv(rows[used]).T
+        G = np.array([
+            [self.gain_x, self.x_per_y, self.x_per_turn],
+            [self.y_per_x, self.gain_y, self.y_per_turn],
+            [self.turn_per_x, self.turn_per_y, self.gain_turn],
+        ])  # fmt: skip
+        moved = by_wheels @ G.T
+        out = np.zeros((len(moved), 6))
+        out[:, 2], out[:, 3], out[:, 4] = moved[:, 2], moved[:, 0], moved[:, 1]
+        return out
 
 
 def nominal_model(vehicle: Vehicle) -> DifferentialDrive | Bicycle:
     """The odometry of a vehicle's kind: a bicycle if some wheels steer and some do not, else differential drive."""
     steered = vehicle.steered
-    if vehicle.drives_any_way:
+    if vehicle.drives_any_way or all(steered):
+        how = "drives in any direction on rollers" if vehicle.drives_any_way else "steers all its wheels"
         raise CalibrationError(
-            f"'{vehicle.name}' drives in any direction on rollers; odometry of two sides does not describe it,"
-            " use grouser.Kinematics"
-        )
-    if all(steered):
-        raise CalibrationError(
-            f"'{vehicle.name}' steers all its wheels; odometry of two sides or of a bicycle does not describe it,"
+            f"'{vehicle.name}' {how}; odometry of two sides or of a bicycle does not describe it,"
             " use grouser.Kinematics"
         )
     return Bicycle(vehicle=vehicle) if any(steered) else DifferentialDrive(vehicle=vehicle)
@@ -204,43 +254,49 @@ def planar(forward: FloatArray, turn: FloatArray, point: tuple[float, float]) ->
 
 
 class _Geometry(NamedTuple):
-    """Numbers of a vehicle by wheel."""
+    """The wheels of a vehicle, (nw,) each."""
 
-    joint: dict[str, int]
-    radius: dict[str, float]
-    y: dict[str, float]
-    ahead: dict[str, float]
-    """Place relative to the drive point, ahead [m]."""
-    aside: dict[str, float]
+    joint: IntArray
+    radius: FloatArray
+    y: FloatArray
+    """To the left of the body's middle [m]."""
+    ahead: FloatArray
+    """Ahead of the drive point [m]."""
+    aside: FloatArray
     """To the left of it [m]."""
-    steering: dict[str, int]
-    """Joint that steers each steered wheel."""
+    steering: IntArray
+    """Joint that steers each wheel, −1 where none does."""
     point: tuple[float, float]
     """The drive point in the body [m]."""
     wheelbase: float
     """Mean distance of the steered wheels ahead of the drive point [m]; 1 if there are none."""
 
 
-@lru_cache(maxsize=64)
+@once_each
 def _geometry(vehicle: Vehicle) -> _Geometry:
-    names, (x, y, _), point = vehicle.wheels, vehicle.wheel_positions.T, vehicle.drive_point
-    turned_by: dict[str | None, str | None] = {None: None}
+    (x, y, _), point = vehicle.wheel_positions.T, vehicle.drive_point
+    turned_by: dict[str | None, int] = {None: -1}
     turning = {one.joint for one in vehicle.steering}
     for frame in vehicle.frames:
-        turned_by[frame.name] = frame.name if frame.name in turning else turned_by[frame.parent]
-    steering = {wheel: vehicle.joint_index(joint) for wheel in names if (joint := turned_by[wheel]) is not None}
-
-    def by_wheel(values: FloatArray) -> dict[str, float]:
-        return dict(zip(names, values.tolist(), strict=True))
-
-    ahead = by_wheel(x - point[0])
+        own = frame.name in turning
+        turned_by[frame.name] = vehicle.joint_index(frame.name) if own else turned_by[frame.parent]
+    steering, ahead = np.array([turned_by[wheel] for wheel in vehicle.wheels]), x - point[0]
     return _Geometry(
-        joint={w: vehicle.joint_index(w) for w in names},
-        radius=by_wheel(vehicle.arrays.radius),
-        y=by_wheel(y),
+        joint=vehicle.arrays.wheel - 1,
+        radius=vehicle.arrays.radius,
+        y=y,
         ahead=ahead,
-        aside=by_wheel(y - point[1]),
+        aside=y - point[1],
         steering=steering,
         point=point,
-        wheelbase=float(np.mean([ahead[w] for w in steering])) if steering else 1.0,
+        wheelbase=float(np.mean(ahead[steering >= 0])) if (steering >= 0).any() else 1.0,
     )
+
+
+@once_each
+def _directions(vehicle: Vehicle) -> tuple[FloatArray, FloatArray]:
+    """Rows (nw, 3): the velocity along the direction each wheel holds per (v_x, v_y, ω); that per wheel rate [m]."""
+    held = vehicle.held_directions
+    x, y, _ = vehicle.wheel_positions.T
+    rows = np.stack([held[:, 0], held[:, 1], x * held[:, 1] - y * held[:, 0]], axis=1)
+    return rows, vehicle.arrays.held[:, 0] * vehicle.arrays.radius

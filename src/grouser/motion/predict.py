@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -36,9 +36,6 @@ from grouser.motion.velocity import (
 )
 from grouser.threads import in_slices, thread_count
 
-if TYPE_CHECKING:
-    pass
-
 POSE = ("x", "y", "z", "roll", "pitch", "yaw")
 """Components of a pose, in order."""
 ERRORS = (0, 1, 2, 5)
@@ -46,11 +43,11 @@ ERRORS = (0, 1, 2, 5)
 MANY = 32
 """Intervals that a thread takes at a time."""
 FEW = 8
-"""Intervals for which only the samples they need are looked at, also in a short log."""
+"""Up to this many intervals, only the samples that they need are used, also in a short log."""
 MOST = 1 << 15
 """Samples of a log whose velocities, for all candidates, are held at once: 48 bytes for each of both."""
 FORGOTTEN = 15.0
-"""Time constants after which a powertrain does not know any more how it began."""
+"""Time constants after which the start of a powertrain has no effect."""
 MARGIN = 3
 """Samples around an interval that its integral may touch."""
 
@@ -229,7 +226,7 @@ class LogProblem:
         return other
 
     def intensity(self, motion: MotionModel) -> FloatArray:
-        """How strong the process noise is at each sample, (n,): 1, or the rim speed [m/s] if it grows with distance."""
+        """Intensity of the process noise at each sample, (n,): 1, or the rim speed [m/s] if it grows with distance."""
         return self._speed if motion.noise.grows == "distance" else self._ones
 
     def _velocities(self, candidates: Candidates, part: slice) -> FloatArray:
@@ -247,7 +244,7 @@ class LogProblem:
         return out
 
     def _shared(self, motion: MotionModel, part: slice) -> tuple[SlipTwists, slice] | None:
-        """What gives velocities for any slip parameters, and where the samples of a part stand in it; None: nothing."""
+        """Velocities for any slip, and the slice of them that a part is; None where they are not affine in slip."""
         model: Any = motion.model  # no dynamics, where attitude is an input
         if motion.powertrain is not None or model.vehicle is not self._vehicle or slip_of(model) is None:
             return None
@@ -279,7 +276,7 @@ class LogProblem:
             if len(self._driven) >= 4 * FEW:
                 self._driven.clear()
             time, bounds = self.inputs.time, self.log.segment_bounds
-            # What was before has no effect any more, so that a part costs as much as it is long.
+            # Earlier commands have no effect any more, so the cost is that of the part alone.
             begins = bounds[np.searchsorted(bounds, low, side="right") - 1]
             back = time[low] - train.delay - FORGOTTEN * max(train.time_constant, self.log.report.period)
             first = begins + int(np.searchsorted(time[begins:low], back))
@@ -377,9 +374,7 @@ class LogProblem:
         """∂R_μ/∂s for noise parameters by name, of the process or of the sensor, shape (I, ns, m, m)."""
         white = motion.noise.slopes()
         silent = replace(motion.sensor, position_noise=0.0, yaw_noise=0.0, time_noise=0.0)
-        given = (
-            predicted.given * 0.0 if predicted.given is not None else None
-        )  # does not change with the sensor's noise
+        given = None if predicted.given is None else predicted.given * 0.0  # does not change with the sensor's noise
         columns = []
         for name in names:
             k = motion.noise.names.index(name) if name in motion.noise.names else -1
@@ -389,11 +384,9 @@ class LogProblem:
                 columns.append(np.einsum("ab,iabjk->ijk", white[k], predicted.W))
             else:
                 field = name.partition(".")[2]
-                unit = replace(silent, **{field: 1.0})
-                ends = predicted.ends.swapaxes(0, 1)
-                columns.append(
-                    2.0 * getattr(motion.sensor, field) * pose_noise(unit, predicted.poses, *ends, given=given)
-                )
+                unit, ends = replace(silent, **{field: 1.0}), predicted.ends.swapaxes(0, 1)
+                slope = pose_noise(unit, predicted.poses, *ends, given=given)
+                columns.append(2.0 * getattr(motion.sensor, field) * slope)
         return self._selected(np.stack(columns, axis=1), None)
 
     def _selected(self, four: FloatArray, sensor: Sensor | None) -> FloatArray:

@@ -9,10 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from grouser import rotation
-from grouser._kernels.simulation import drive as laws
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
-from grouser.logs.log import IntArray
 from grouser.model import Model
 from grouser.motion.candidates import Candidates, Predicted
 from grouser.motion.intervals import Intervals, relative_poses, wrapped
@@ -20,6 +18,7 @@ from grouser.motion.model import MotionModel
 from grouser.motion.predict import ERRORS, LogProblem, integrate_log
 from grouser.motion.start_velocity import start_velocity as estimate_start
 from grouser.motion.velocity import is_dynamic, rim_speed
+from grouser.simulation.drive import held_commands
 from grouser.simulation.engine import Records, launch
 from grouser.simulation.settle import settle
 from grouser.simulation.simulate import start_velocity
@@ -100,12 +99,12 @@ def _prepared(
     if key not in problem.commands:  # candidates mostly differ in other things
         problem.commands = {key: _commands(problem, motion, float(mounting[4]), intervals, steps)}
     commands = problem.commands[key]
-    drives, keep = _tables(commands, dt)
+    drives, keep = held_commands(commands, dt)
     starts = _starts(problem, motion, mounting, intervals)
     velocities, spread = None, None
     if is_dynamic(model):
         first = _first_rates(problem, motion, float(mounting[4]), intervals, commands[:, 0])
-        at_start, alive = _tables(first[:, None], dt)
+        at_start, alive = held_commands(first[:, None], dt)
         velocities = start_velocity(model, ground, at_start, starts, None, dt)
         del alive
         assert velocities is not None
@@ -116,15 +115,6 @@ def _prepared(
         return launch(model, ground, drives, starts, dt=dt, steps=steps, every=1, detailed=True, velocities=velocities)
 
     return launch_all, velocities, spread
-
-
-def _tables(commands: FloatArray, dt: float) -> tuple[IntArray, FloatArray]:
-    """Drives that hold rows of commands (I, rows, na) for dt [s] each, and the numbers their addresses point to."""
-    n, rows, na = commands.shape
-    pars = np.column_stack([np.tile([rows, na, dt], (n, 1)), commands.reshape(n, -1)])
-    addresses = pars.ctypes.data + pars.strides[0] * np.arange(n, dtype=np.int64)
-    table = np.full(n, laws.table.address, dtype=np.int64)
-    return np.ascontiguousarray(np.column_stack([table, addresses])), pars
 
 
 def _commanded(problem: LogProblem, motion: MotionModel) -> bool:
@@ -145,35 +135,34 @@ def _commands(problem: LogProblem, motion: MotionModel, lag: float, intervals: I
         logged = problem.logged_commands
         assert logged is not None
         rates = np.where(np.isfinite(logged).all(axis=0), logged, rates)
-    out = np.zeros((len(intervals), steps, len(joints)))
-    edges = motion.dt * np.arange(steps + 1)
-    for i, ((low, high), t0) in enumerate(zip(intervals.ranges, intervals.times[:, 0], strict=True)):
-        time = inputs.time[low:high]
-        at = t0 - lag + edges
-        for a, j in enumerate(joints):
-            rate, angle = rates[low:high, j], inputs.angles[low:high, j]
-            if np.isfinite(rate).all():
-                out[i, :, a] = np.interp(0.5 * (at[:-1] + at[1:]), time, rate)
-            elif np.isfinite(angle).all():
-                out[i, :, a] = np.diff(np.interp(at, time, angle)) / motion.dt
-            else:
-                raise CalibrationError(
-                    f"{problem.log.name}: has neither rate nor angle of '{vehicle.joints[j]}', which drives"
-                    f" '{vehicle.name}'; its manifest must map a column to it"
-                )
+    out = np.empty((len(intervals), steps, len(joints)))
+    edges = intervals.times[:, :1] - lag + motion.dt * np.arange(steps + 1)
+    for a, j in enumerate(joints):
+        if np.isfinite(rates[:, j]).all():
+            out[:, :, a] = _signal(problem, intervals, 0.5 * (edges[:, :-1] + edges[:, 1:]), rates[:, j])
+        elif np.isfinite(inputs.angles[:, j]).all():
+            out[:, :, a] = np.diff(_signal(problem, intervals, edges, inputs.angles[:, j]), axis=1) / motion.dt
+        else:
+            raise CalibrationError(
+                f"{problem.log.name}: has neither rate nor angle of '{vehicle.joints[j]}', which drives"
+                f" '{vehicle.name}'; its manifest must map a column to it"
+            )
     return out
+
+
+def _signal(problem: LogProblem, intervals: Intervals, times: FloatArray, values: FloatArray) -> FloatArray:
+    """A signal (n,) at times (I, …) [s] of each interval, linear between the samples of its stretch."""
+    pairs = zip(times, intervals.ranges.tolist(), strict=True)
+    return np.array([np.interp(t, problem.inputs.time[low:high], values[low:high]) for t, (low, high) in pairs])
 
 
 def _first_rates(
     problem: LogProblem, motion: MotionModel, lag: float, intervals: Intervals, commanded: FloatArray
 ) -> FloatArray:
     """Rates of the actuated joints where intervals start, (I, na): as measured, else as `commanded` (I, na)."""
-    joints = motion.vehicle.arrays.actuated
-    out, rates = commanded.copy(), problem.inputs.rates[:, joints]
-    measured = np.flatnonzero(np.isfinite(rates).all(axis=0))
-    for i, ((low, high), t0) in enumerate(zip(intervals.ranges, intervals.times[:, 0], strict=True)):
-        for a in measured:
-            out[i, a] = np.interp(t0 - lag, problem.inputs.time[low:high], rates[low:high, a])
+    out, rates = commanded.copy(), problem.inputs.rates[:, motion.vehicle.arrays.actuated]
+    for a in np.flatnonzero(np.isfinite(rates).all(axis=0)):
+        out[:, a] = _signal(problem, intervals, intervals.times[:, 0] - lag, rates[:, a])
     return out
 
 
@@ -220,17 +209,15 @@ def _passive_rates(
     inputs, actuated = problem.inputs, motion.vehicle.arrays.actuated
     for j in np.setdiff1d(np.arange(motion.vehicle.n_joints), actuated):
         rate, angle = inputs.rates[:, j], inputs.angles[:, j]
-        if not (np.isfinite(rate).all() or np.isfinite(angle).all()):
-            continue
-        for i, ((low, high), t0) in enumerate(zip(intervals.ranges, intervals.times[:, 0], strict=True)):
-            time = inputs.time[low:high]
-            if np.isfinite(rate).all():
-                velocities[i, 6 + j] = np.interp(t0 - lag, time, rate[low:high])
-                continue
-            last = int(np.searchsorted(time, t0 - lag + 1e-9))
-            if last >= 2:  # the slope of the last two samples: nothing after the start
-                some = slice(low + last - 2, low + last)
-                velocities[i, 6 + j] = float(np.diff(angle[some])[0] / np.diff(inputs.time[some])[0])
+        starts = intervals.times[:, 0] - lag
+        if np.isfinite(rate).all():
+            velocities[:, 6 + j] = _signal(problem, intervals, starts, rate)
+        elif np.isfinite(angle).all():
+            for i, ((low, high), at) in enumerate(zip(intervals.ranges, starts, strict=True)):
+                last = int(np.searchsorted(inputs.time[low:high], at + 1e-9))
+                if last >= 2:  # the slope of the last two samples: nothing after the start
+                    some = slice(low + last - 2, low + last)
+                    velocities[i, 6 + j] = float(np.diff(angle[some])[0] / np.diff(inputs.time[some])[0])
 
 
 def _level(motion: MotionModel) -> bool:
@@ -245,26 +232,25 @@ def _starts(problem: LogProblem, motion: MotionModel, mounting: FloatArray, inte
     model, ground, vehicle = motion.model, motion.ground, motion.vehicle
     assert isinstance(model, Model)
     assert ground is not None
-    level = _level(motion)
-    out = np.empty((len(intervals), 7 + vehicle.n_joints))
     angles = problem.inputs.angles
-    moving = np.isfinite(angles).any(axis=0)
-    settled = settle(vehicle, ground, penetration=model.penetration).state if level else None
+    moving = np.flatnonzero(np.isfinite(angles).any(axis=0))
     arm_x, arm_y, _, mounted, lag = mounting
-    for i, ((low, high), t0) in enumerate(zip(intervals.ranges, intervals.times[:, 0], strict=True)):
-        joints = vehicle.rest
-        for j in np.flatnonzero(moving):
-            joints[j] = np.interp(t0 - lag, problem.inputs.time[low:high], angles[low:high, j])
-        if settled is not None:
-            out[i] = settled
-            out[i, 7:][moving] = joints[moving]
-            continue
+    out = np.empty((len(intervals), 7 + vehicle.n_joints))
+    out[:, 7:] = vehicle.rest
+    for j in moving:
+        out[:, 7 + j] = _signal(problem, intervals, intervals.times[:, 0] - lag, angles[:, j])
+    if _level(motion):
+        settled = settle(vehicle, ground, penetration=model.penetration).state
+        still = np.setdiff1d(np.arange(len(settled)), 7 + moving)
+        out[:, still] = settled[still]
+        return out
+    for i in range(len(intervals)):
         x, y = intervals.start[i, :2]
         yaw = intervals.start[i, 5] - mounted
         x -= math.cos(yaw) * arm_x - math.sin(yaw) * arm_y
         y -= math.sin(yaw) * arm_x + math.cos(yaw) * arm_y
         yaw = math.remainder(yaw, 2 * math.pi)
-        out[i] = settle(vehicle, ground, x=x, y=y, yaw=yaw, joints=joints, penetration=model.penetration).state
+        out[i] = settle(vehicle, ground, x=x, y=y, yaw=yaw, joints=out[i, 7:], penetration=model.penetration).state
     return out
 
 

@@ -1,4 +1,4 @@
-"""What was known of a motion model along a drive: models one after the other, each with the covariance of parameters.
+"""Motion models along a drive, one after the other, each with the covariance of its parameters.
 
 Errors of two of them are not independent. While the true parameters stay, what was learned in between is no part of the
 later error, so that cov(e₁, e₂) is the later covariance P₂, the smaller one. Where it grows again, the parameters

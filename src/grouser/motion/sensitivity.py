@@ -1,4 +1,4 @@
-"""Sensitivities of predictions and velocities to parameters, by differences."""
+"""Sensitivities of predictions to parameters and to the step, and of velocities to parameters, by differences."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ STEP = 1e-4
 """Difference taken, as a share of a parameter's scale, of models that are smooth."""
 ROLLOUT_STEP = 1e-3
 """The same for rollouts over a ground, whose contacts are found to a tolerance."""
+SOME = 24
+"""Intervals from which the error of the step is found."""
 
 
 def jacobian(
@@ -53,3 +55,26 @@ def velocity_slope(motion: MotionModel, name: str, scale: float, inputs: Inputs)
     models: list[Any] = [vector.model(vector.values + step).model for step in (h, -h)]
     above, below = (twists(model, inputs) for model in models)
     return np.array((above - below) / (2.0 * h))
+
+
+def step_error(problem: LogProblem, motion: MotionModel) -> float:
+    """Rms change of a residual if the step is halved, in its sigmas; 0 for models that are not rolled out.
+
+    The engine is of first order, so this is about half of what the step adds to the error.
+    """
+    if motion.velocity_driven:
+        return 0.0
+    n = len(problem.intervals)
+    some = problem.recut(problem.intervals.only(np.unique(np.linspace(0, n - 1, min(n, SOME)).astype(np.int64))))
+    coarse = some.errors(motion)
+    fine = some.poses([motion.replace(dt=0.5 * motion.dt)])[0]
+    if not (np.isfinite(fine).all() and np.isfinite(coarse.poses).all()):
+        return 0.0  # residuals of such rollouts are refused elsewhere
+    change = some.residuals(coarse.poses) - some.residuals(fine)
+    white = np.linalg.solve(np.linalg.cholesky(some.covariance(motion, coarse)), change[..., None])
+    return float(np.sqrt(np.mean(white**2)))
+
+
+def most_allowed(problem: LogProblem) -> float:
+    """The largest `step_error` that moves no parameter of a fit by much more than its sigma."""
+    return float(np.clip(1.0 / np.sqrt(len(problem.intervals) * problem.size), 0.03, 0.3))

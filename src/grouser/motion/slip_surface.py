@@ -93,7 +93,7 @@ class Perturbative(VelocityModel):
     def twists(self, inputs: Inputs) -> FloatArray:
         """Body velocity (ω, v) at each sample, (n, 6), P (12)."""
         nominal, slopes = self.slip_terms(inputs)
-        return np.asarray(nominal + slopes @ self.slip)
+        return np.asarray(nominal + slopes @ self.affine_slip)
 
     @property
     def spec(self) -> dict[str, Any]:

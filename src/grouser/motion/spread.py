@@ -1,4 +1,4 @@
-"""How much slip differs from one ground to another: the prior of a ground that has not been felt yet."""
+"""Spread of slip between grounds: the prior for a ground that has not been driven on."""
 
 from __future__ import annotations
 
@@ -54,10 +54,8 @@ BY_GRAVITY = {"p1": 0.3, "p3": 0.3}
 loose sand, while 15° multiply it by 0.26."""
 OF_GROUND = ("slip", "contact")
 """Parts of a motion model that belong to the ground; the others belong to the vehicle."""
-
-
 OF_VEHICLE = ("c", "beyond_")
-"""How slip numbers begin that are the vehicle's all the same: those of a learned correction, of its transients."""
+"""Prefixes of slip parameters that belong to the vehicle: those of a learned correction."""
 
 
 def of_ground(name: str) -> bool:
@@ -79,7 +77,7 @@ def default_spread(parameters: Sequence[Parameter], values: FloatArray | None = 
 
 
 def _sigma(parameter: Parameter) -> float:
-    """Most are never more than a share of what is known before any driving."""
+    """At most a share of the prior sigma, but for slip by gravity."""
     part, _, field = parameter.name.partition(".")
     if part == "slip" and field in BY_GRAVITY:
         return min(BY_GRAVITY[field], parameter.sigma)

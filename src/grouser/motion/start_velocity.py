@@ -1,7 +1,7 @@
 """The velocity with which dynamics starts an interval: least squares over the poses, the gyro and the wheels before it.
 
-Only what was measured at or before the start of the interval is used, so that a prediction stays one; how much wheels
-usually slip, and how uneven poses are, is found from the whole log.
+Only measurements at or before the start of the interval are used, so that it stays a prediction. Usual wheel slip and
+the noise of the poses are estimated from the whole log.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 from grouser import rotation
 from grouser.checks import FloatArray
 from grouser.logs import Log
-from grouser.logs.log import BoolArray, Sensor
+from grouser.logs.log import BoolArray, IntArray, Sensor
 from grouser.motion.intervals import Intervals
 
 BACK = 1.0
-"""Time before the start whose poses are looked at [s]."""
+"""Poses up to this long before the start are used [s]."""
 MOST = 32
 """Poses and gyro samples of one start."""
 GYRO_BACK = 0.2
@@ -35,7 +35,7 @@ FAR = 10.0
 FEWEST = 8
 """Starts from which a usual ratio is taken."""
 LEAST_SLIP = (0.02, 0.02, 0.02)
-"""Least difference between vehicle and wheels that is believed, one sigma [m/s, m/s, rad/s]."""
+"""Smallest wheel slip assumed, one sigma [m/s, m/s, rad/s]."""
 
 
 class StartVelocity(NamedTuple):
@@ -50,7 +50,7 @@ class StartVelocity(NamedTuple):
 def start_velocity(
     log: Log, sensor: Sensor, intervals: Intervals, rolling: FloatArray, yaw_rate: FloatArray | None = None
 ) -> StartVelocity:
-    """Estimate velocities by x(τ) = x₀ + v τ + ½ a τ², τ ≤ 0, with v near that of the wheels and a near zero.
+    """Estimate velocities by x(τ) = x₀ + v τ + ½ a τ², τ ≤ 0, with priors: v as the wheels roll, a = 0.
 
     rolling (I, 3): as the wheels roll, in the heading frame of the body. yaw_rate (n,): by the gyro at the samples of
     the log, where there is one. How much wheels slip is what poses and wheels differ by, of this start and of half of
@@ -62,7 +62,7 @@ def start_velocity(
     R = np.moveaxis(np.array([[c, -s], [s, c]]), -1, 0)  # body heading to world
     lever = np.array([-arm[1], arm[0]])
 
-    def carried(velocity: FloatArray) -> FloatArray:
+    def of_sensor(velocity: FloatArray) -> FloatArray:
         """What the sensor measures, in the world, where the body moves so."""
         return np.column_stack([np.einsum("iab,ib->ia", R, velocity[:, :2] + velocity[:, 2:] * lever), velocity[:, 2]])
 
@@ -70,18 +70,18 @@ def start_velocity(
         heading = np.einsum("iba,ib->ia", R, velocity[:, :2]) - velocity[:, 2:] * lever
         return np.column_stack([heading, velocity[:, 2]])
 
-    prior = carried(rolling)
+    prior = of_sensor(rolling)
     tau, values, there = _poses_before(log, intervals)
     noise = np.maximum(_pose_noise(sensor, prior), unevenness(log))
     gyro = None if yaw_rate is None else _gyro_before(log, sensor, intervals, yaw_rate)
     free, free_variance = _estimate(tau, values, there, noise, prior, np.full_like(prior, 1e3), gyro)
-    seen = np.asarray(free_variance < 0.5**2)  # elsewhere poses and gyro say nothing
-    # Wheels that always roll ahead of the vehicle would pull every start the same way.
-    usual_ratio = _usual_ratio(of_body(free), rolling, np.asarray(seen.all(axis=1)))
-    prior = carried(np.asarray(rolling * usual_ratio))
+    determined = np.asarray(free_variance < 0.5**2)  # elsewhere poses and gyro do not determine it
+    # Wheels that always slip would bias every start.
+    usual_ratio = _usual_ratio(of_body(free), rolling, np.asarray(determined.all(axis=1)))
+    prior = of_sensor(np.asarray(rolling * usual_ratio))
     excess = (free - prior) ** 2 - free_variance
-    usual = [float(np.median(e[k])) if k.any() else 0.0 for e, k in zip(excess.T, seen.T, strict=True)]
-    slip = np.maximum(np.where(seen, excess, 0.0), np.maximum(usual, np.square(LEAST_SLIP)))
+    usual = [float(np.median(e[k])) if k.any() else 0.0 for e, k in zip(excess.T, determined.T, strict=True)]
+    slip = np.maximum(np.where(determined, excess, 0.0), np.maximum(usual, np.square(LEAST_SLIP)))
     found, variance = _estimate(tau, values, there, noise, prior, slip, gyro)
     # (v, ω) of the body from that of the sensor: linear, with the lever arm of ω.
     A = np.zeros((len(found), 3, 3))
@@ -91,31 +91,36 @@ def start_velocity(
     return StartVelocity(of_body(found), covariance)
 
 
-def _usual_ratio(measured: FloatArray, rolling: FloatArray, seen: BoolArray) -> FloatArray:
+def _usual_ratio(measured: FloatArray, rolling: FloatArray, determined: BoolArray) -> FloatArray:
     """Median ratio of measured to rolling speed ahead and turn rate over all starts (3,); 1 where there are few."""
     out = np.ones(3)
     for axis in (0, 2):
-        moving = seen & (np.abs(rolling[:, axis]) > MOVING)
+        moving = determined & (np.abs(rolling[:, axis]) > MOVING)
         if np.count_nonzero(moving) >= FEWEST:
             out[axis] = np.median(measured[moving, axis] / rolling[moving, axis])
     return out
+
+
+def _last_before(time: FloatArray, ranges: IntArray, ends: FloatArray, back: float) -> tuple[IntArray, BoolArray]:
+    """Samples of each stretch [low, high), (I, 2), in the last `back` [s] before an end (I,): indices, and which count.
+
+    At most `MOST` of each, (I, MOST).
+    """
+    k, counts = np.zeros((len(ends), MOST), dtype=np.int64), np.zeros((len(ends), MOST), dtype=bool)
+    for i, ((low, high), end) in enumerate(zip(ranges.tolist(), ends.tolist(), strict=True)):
+        last = int(np.searchsorted(time[low:high], end + 1e-9))
+        first = max(int(np.searchsorted(time[low:high], end - back)), last - MOST)
+        n = max(last - first, 0)
+        k[i, :n], counts[i, :n] = low + np.arange(first, first + n), True
+    return k, counts
 
 
 def _poses_before(log: Log, intervals: Intervals) -> tuple[FloatArray, FloatArray, BoolArray]:
     """τ ≤ 0 [s] (I, k), x, y, yaw relative to the start's (I, k, 3), and whether there is such a pose (I, k)."""
     poses = log.poses
     bounds = np.searchsorted(poses.segment, np.arange(log.n_segments + 1))
-    k = np.empty((len(intervals), MOST), dtype=np.int64)
-    there = np.zeros(k.shape, dtype=bool)
-    for i, (segment, t0) in enumerate(zip(intervals.segment.tolist(), intervals.times[:, 0].tolist(), strict=True)):
-        low, high = bounds[segment], bounds[segment + 1]
-        stamps = poses.time[low:high]
-        last = low + np.searchsorted(stamps, t0 + 1e-9)
-        first = max(low + np.searchsorted(stamps, t0 - BACK - 1e-9), last - MOST)
-        n = max(int(last - first), 0)
-        k[i], there[i, :n] = first, True
-        k[i, :n] = np.arange(first, first + n)
-    k = np.minimum(k, max(len(poses) - 1, 0))
+    ranges = np.stack([bounds[intervals.segment], bounds[intervals.segment + 1]], axis=1)
+    k, there = _last_before(poses.time, ranges, intervals.times[:, 0], BACK + 1e-9)
     measured = np.concatenate([poses.position[:, :2], poses.attitude[:, 2:]], axis=1)[k]
     relative = measured - intervals.start[:, None, [0, 1, 5]]
     relative[..., 2] = rotation.wrapped(relative[..., 2])
@@ -155,15 +160,9 @@ def unevenness(log: Log) -> FloatArray:
 
 def _gyro_before(log: Log, sensor: Sensor, intervals: Intervals, yaw_rate: FloatArray) -> tuple[FloatArray, FloatArray]:
     """τ [s] and yaw rate [rad/s] of the gyro before each start, (I, k); NaN where there is none."""
-    tau, rate = np.full((len(intervals), MOST), np.nan), np.full((len(intervals), MOST), np.nan)
-    for i, ((low, high), t0) in enumerate(zip(intervals.ranges.tolist(), intervals.times[:, 0].tolist(), strict=True)):
-        at = t0 - sensor.lag
-        time = log.time[low:high]
-        last = int(np.searchsorted(time, at + 1e-9))
-        first = max(int(np.searchsorted(time, at - GYRO_BACK)), last - MOST, 0)
-        n = last - first
-        tau[i, :n], rate[i, :n] = time[first:last] - at, yaw_rate[low + first : low + last]
-    return tau, rate
+    ends = intervals.times[:, 0] - sensor.lag
+    k, there = _last_before(log.time, intervals.ranges, ends, GYRO_BACK)
+    return np.where(there, log.time[k] - ends[:, None], np.nan), np.where(there, yaw_rate[k], np.nan)
 
 
 def _estimate(

@@ -24,7 +24,7 @@ from grouser.simulation.status import Status
 from grouser.terrain import Terrain
 
 RUNS = 200
-"""Samples of a run, unless another number is asked for: sigmas are then known to 5 %."""
+"""Default samples of a run: sigmas are then known to 5 %."""
 ROLLOUTS = 20
 """Samples of each row of commands."""
 
@@ -44,7 +44,7 @@ def simulate_uncertain(
 ) -> Run:
     """`grouser.simulate` of a fit: the run of its own parameters without noise, and samples of it.
 
-    A drive with feedback is asked for its commands on the path without a powertrain, whose rates then are driven.
+    A drive with feedback gives its commands on the path without a powertrain; they then pass the powertrain.
     """
     motion = _motion(given)
     _warn_of_left_out(motion)
@@ -56,9 +56,7 @@ def simulate_uncertain(
         return run
     steps = step_count(float(duration), float(dt))
     commands = _held(run.command, steps, len(model.vehicle.actuated))
-    if motion.powertrain is not None:
-        run = simulate(model, ground, driven_rates(motion.powertrain, commands, dt), duration=duration, **options)
-    if every != 1:
+    if motion.powertrain is not None or every != 1:
         again = drive if motion.powertrain is None else driven_rates(motion.powertrain, commands, dt)
         run = simulate(model, ground, again, duration=duration, every=every, **options)
     run = dataclasses.replace(run, drive=first.drive, path=first.path)
@@ -93,7 +91,7 @@ def roll_out_uncertain(
     Draw k is the same for all rows of commands. No samples: its own parameters, without noise.
     """
     motion = _motion(given)
-    if outcome:  # else these are samples of a run, which has said so
+    if outcome:  # samples of a run: the run has warned already
         _warn_of_left_out(motion)
     nominal = engine_model(motion)
     check_model(nominal, ground)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from grouser.once import once_each
 from grouser.vehicles import Vehicle
 from grouser.vehicles.rows import Frame
 
@@ -27,7 +27,7 @@ ASIDE = 1e-6
 """How far from the middle a wheel must be to belong to a side [m]."""
 
 
-@lru_cache(maxsize=64)
+@once_each
 def numbers(vehicle: Vehicle) -> Mapping[str, float]:
     """All numbers by name, those of the whole vehicle first."""
     x, y, _ = vehicle.wheel_positions.T
@@ -40,24 +40,17 @@ def numbers(vehicle: Vehicle) -> Mapping[str, float]:
     out |= {name: float(np.ptp(p)) for name, p in (("track", y), ("wheelbase", x)) if np.ptp(p) > ASIDE}
     out |= {"mass": float(body.mass), **{f"cg.{axis}": float(c) for axis, c in zip("xyz", body.com, strict=True)}}
     for frame in vehicle.frames[1:]:
-        fields = (["radius"] if frame.is_wheel and frame.has_own_turn else []) + [
-            "x",
-            "y",
-            "z",
-            "roll",
-            "pitch",
-            "yaw",
-            "mass",
-        ]
-        out |= {f"{frame.name}.{field}": _get(frame, field) for field in [*fields, "com_x", "com_y", "com_z"]}
+        own_radius = ["radius"] if frame.is_wheel and frame.has_own_turn else []
+        fields = [*own_radius, "x", "y", "z", "roll", "pitch", "yaw", "mass", "com_x", "com_y", "com_z"]
+        out |= {f"{frame.name}.{field}": _get(frame, field) for field in fields}
     for spring in vehicle.couplings:
         if spring.stiffness is not None:
-            out |= {f"{SPRING}{spring.name}.stiffness": spring.stiffness}
-            out |= {f"{SPRING}{spring.name}.damping": spring.damping or 0.0}
+            out[f"{SPRING}{spring.name}.stiffness"] = spring.stiffness
+            out[f"{SPRING}{spring.name}.damping"] = spring.damping or 0.0
     return out
 
 
-@lru_cache(maxsize=64)
+@once_each
 def listed(vehicle: Vehicle) -> list[str]:
     """Names of all numbers but those of the mass of frames that have none."""
     bare = [frame.name for frame in vehicle.frames[1:] if frame.mass <= 0.0]
@@ -75,9 +68,8 @@ def changed(vehicle: Vehicle, values: Mapping[str, float]) -> Vehicle:
         f = frames[body]
         if name in SIDES:
             for wheel, p in zip(vehicle.wheels, vehicle.wheel_positions, strict=True):
-                if wheel in vehicle.sliding:
-                    continue
-                if SIDES[name] == 0.0 or SIDES[name] * p[1] > ASIDE:
+                of_side = SIDES[name] == 0.0 or SIDES[name] * p[1] > ASIDE
+                if of_side and wheel not in vehicle.sliding:
                     frames[wheel] = replace(frames[wheel], radius=(frames[wheel].radius or 0.0) * (value / now[name]))
         elif name in SCALED:
             for other in list(frames.values()):
@@ -90,8 +82,8 @@ def changed(vehicle: Vehicle, values: Mapping[str, float]) -> Vehicle:
             frames[body] = replace(f, mass=value, inertia=tuple(map(tuple, inertia)))
         elif name.startswith(SPRING):
             spring, _, field = name.removeprefix(SPRING).rpartition(".")
-            one = springs[spring]
-            springs[spring] = replace(one, stiffness=value) if field == "stiffness" else replace(one, damping=value)
+            change: dict[str, Any] = {field: value}
+            springs[spring] = replace(springs[spring], **change)
         elif name.startswith("cg."):
             frames[body] = _put(f, f"com_{name[3:]}", value)
         else:

@@ -31,7 +31,7 @@ BLOCK = 512
 LONG = 64 * BLOCK
 """Samples whose velocities are found at once: whole blocks, so that they do not depend on it."""
 LEAD = 4 * BLOCK
-"""Samples before a part of a long log that a model with a memory looks at."""
+"""Samples before a part of a long log that a model with a memory takes."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -94,7 +94,7 @@ class VelocityModel(ABC):
 
     @property
     def memory(self) -> float:
-        """How far back the velocity at a sample depends on the inputs [s]."""
+        """Time before a sample over which inputs affect its velocity [s]."""
         return 0.0
 
     @property
@@ -144,7 +144,7 @@ def twists(model: Kinematics | VelocityModel, inputs: Inputs) -> FloatArray:
 
 
 def memory_of(model: object) -> float:
-    """How far back the velocity of a model depends on its inputs [s]."""
+    """Time over which inputs affect the velocity of a model [s]."""
     return model.memory if isinstance(model, VelocityModel) else 0.0
 
 

@@ -12,7 +12,7 @@ from grouser.motion.velocity import Inputs, VelocityModel
 
 
 def _on_rollers(model: VelocityModel) -> bool:
-    from grouser.motion.holonomic import Holonomic
+    from grouser.motion.planar import Holonomic
 
     return isinstance(model, Holonomic)
 

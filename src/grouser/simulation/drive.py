@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from grouser import checks
 from grouser._kernels.kinematics.steering import level_motion as steer
@@ -31,18 +31,6 @@ if TYPE_CHECKING:
     from grouser.simulation.records import ContactRecord
 
 __all__ = ["Drive", "arc", "as_drive", "constant", "function", "law", "schedule", "table", "twist"]
-
-
-def interrupted(bound: BoundLaw) -> bool:
-    """Whether Ctrl-C ended a run in a Python drive."""
-    return bool(getattr(bound.keep, "interrupted", False))
-
-
-def raise_error(bound: BoundLaw) -> None:
-    """Raise what a Python drive raised while the engine called it."""
-    error = getattr(bound.keep, "error", None)
-    if error is not None:
-        raise error
 
 
 class Drive(Protocol):
@@ -67,12 +55,6 @@ class Segment(NamedTuple):
         return np.array(self).T.ravel()
 
 
-def fixed_rates(rates: FloatArray) -> Segment:
-    """Constant rates without feedback."""
-    zero = np.zeros(len(rates))
-    return Segment(rates, zero, zero, zero, zero)
-
-
 def level_motion(vehicle: Vehicle, forward: float, left: float, turn: float) -> Segment:
     """Commands that move the drive point forward and left [m/s] while turning [rad/s], if the ground were level.
 
@@ -95,19 +77,18 @@ def level_rates(vehicle: Vehicle, twist: Sequence[float] | FloatArray, state: Fl
     twist: forward, left [m/s], turn [rad/s], as if the ground were level.
     """
     forward, left, turn = twist
-    out = np.empty((len(vehicle.actuated), 5))
-    write_level_motion(vehicle, float(forward), float(left), float(turn), out)
-    rate, gain, joint, target, limit = out.T
+    rate, gain, joint, target, limit = level_motion(vehicle, float(forward), float(left), float(turn))
     feedback = np.clip(gain * (target - state[7 + joint.astype(np.int64)]), -limit, limit)
     return np.asarray(rate + np.where(gain != 0.0, feedback, 0.0))
 
 
-class _Steered(Protocol):
-    def segment(self, vehicle: Vehicle) -> Segment: ...
-
-
 class _Single:
-    def bind(self: _Steered, vehicle: Vehicle, dt: float) -> BoundLaw:
+    """A drive of one segment."""
+
+    def segment(self, vehicle: Vehicle) -> Segment:
+        raise NotImplementedError
+
+    def bind(self, vehicle: Vehicle, dt: float) -> BoundLaw:
         return bind_segments([(0.0, self.segment(vehicle))])
 
 
@@ -130,7 +111,7 @@ class _Constant(_Single):
             rates = np.full(n, checks.number(self.rates, "rate"))
         else:
             rates = checks.array(self.rates, "rates", (n,))
-        return fixed_rates(rates)
+        return Segment(rates, *np.zeros((4, n)))  # no feedback
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +144,7 @@ def saturated(vehicle: Vehicle, segment: Segment) -> list[Steering]:
 
 @dataclass(frozen=True, eq=False)
 class _Schedule:
-    parts: tuple[tuple[float, Any], ...]
+    parts: tuple[tuple[float, _Single], ...]
 
     def bind(self, vehicle: Vehicle, dt: float) -> BoundLaw:
         return bind_segments([(start, part.segment(vehicle)) for start, part in self.parts])
@@ -258,8 +239,7 @@ def contacts_of(job: Any) -> Callable[[FloatArray, FloatArray], ContactRecord]:
     def found(state: FloatArray, velocity: FloatArray) -> ContactRecord:
         columns = np.full((nw, CONTACT_COLUMNS), np.nan)
         look(vehicle, job.ground, second, state, velocity, columns, room)
-        forces = () if dynamics is None else (dynamics.f[:nw].copy(),)
-        return ContactRecord.from_columns(columns, *forces)
+        return ContactRecord.from_columns(columns, None if dynamics is None else dynamics.f[:nw].copy())
 
     return found
 
@@ -311,11 +291,11 @@ def twist(forward: float = 0.0, left: float = 0.0, turn: float = 0.0) -> Drive:
 
 def schedule(parts: Sequence[tuple[float, Drive]]) -> Drive:
     """Drives one after another: (start time [s], constant, arc or twist), the first from the beginning."""
-    checked = []
+    checked: list[tuple[float, _Single]] = []
     if not isinstance(parts, Sequence):
         raise SimulationError(f"schedule: {parts!r:.60} is not a list of pairs (start time, drive)")
     for i, part in enumerate(parts):
-        if not isinstance(part, tuple) or len(part) != 2 or not hasattr(part[1], "segment"):
+        if not isinstance(part, tuple) or len(part) != 2 or not isinstance(part[1], _Single):
             raise SimulationError(f"schedule: part {i + 1} is not a pair (start time, constant, arc or twist)")
         checked.append((checks.number(part[0], f"schedule: start of part {i + 1}"), part[1]))
     if not checked:
@@ -382,6 +362,19 @@ def as_drive(value: Any) -> Drive:
     if isinstance(value, (np.ndarray, list, tuple)):
         return table(value)
     raise SimulationError(f"drive: {value!r:.60} is not a drive, an array of commands or a callable")
+
+
+def held_commands(commands: FloatArray, dt: float) -> tuple[NDArray[np.int64], FloatArray]:
+    """Drives (n, 2), as the engine takes them, that hold rows of commands (n, rows, na) for dt [s] each.
+
+    The second array holds the numbers that their addresses point to; keep it while they are used.
+    """
+    n, rows, na = commands.shape
+    pars = np.empty((n, 3 + rows * na))
+    pars[:, :3] = rows, na, dt
+    pars[:, 3:] = commands.reshape(n, -1)
+    addresses = pars.ctypes.data + pars.strides[0] * np.arange(n, dtype=np.int64)
+    return np.column_stack([np.full(n, laws.table.address, dtype=np.int64), addresses]), pars
 
 
 def bind_segments(parts: list[tuple[float, Segment]]) -> BoundLaw:

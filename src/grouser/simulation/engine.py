@@ -8,20 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grouser._kernels.kinematics.velocity import KinematicModel
-from grouser._kernels.simulation.rollout import (
-    CONTACT_COLUMNS,
-    COUNTED,
-    DIAGNOSTICS,
-    FORCE_COLUMNS,
-    HALVED,
-    HULL_COLUMNS,
-    RECORDED,
-    STATUS,
-    TAKEN,
-    Batch,
-    KinematicJob,
-    kinematic_rollouts,
-)
+from grouser._kernels.simulation import rollout as engine
 from grouser._kernels.simulation.step import INTERRUPTED
 from grouser.checks import FloatArray
 from grouser.collision.frames import SCRATCH
@@ -46,24 +33,15 @@ class Forces(NamedTuple):
 
     final_velocity: FloatArray
     """Last velocity of each, shape (N, nv)."""
-    force: FloatArray
-    """Contact forces of the step that begins at a row, contact frame [N], (N, rows, nw, 3)."""
-    power: FloatArray
-    """Power of the ground on each wheel at the end of that step [W], (N, rows, nw)."""
-    axle_torque: FloatArray
-    """Moment of the ground on each wheel about its axle [N m], (N, rows, nw)."""
-    second_force: FloatArray
-    """Force at the second contact of each wheel, world axes [N], zero where it has none, (N, rows, nw, 3)."""
-    second_point: FloatArray
-    """That contact, world [m], (N, rows, nw, 3)."""
+    contact: FloatArray
+    """Of each wheel over the step that begins at a row: force in its contact frame [N], power of the ground [W], moment
+    about its axle [N m], force and place of its second contact in the world [N, m], (N, rows, nw, FORCE_COLUMNS)."""
     hull: FloatArray
     """Force of the ground on the hull and its centre, world [N, m], points that touch, power [W], (N, rows, 8)."""
     torque: FloatArray
     """Torques of the actuators in that step [N m], and their mean power [W], (N, rows, na, 2)."""
     solver: FloatArray
     """Newton iterations, residual [N], kinetic and potential energy [J], (N, rows, 4)."""
-    iterations: NDArray[np.int64]
-    """Newton iterations of all steps of each, (N,)."""
     halved: NDArray[np.int64]
     """Steps of each that were taken in parts, (N,)."""
 
@@ -124,11 +102,11 @@ def launch(
     n, nv, nw, na = len(starts), 6 + model.vehicle.n_joints, len(vehicle.wheel), len(vehicle.actuated)
     rows = steps // every + 1 if every > 0 else 0
     details = rows if detailed else 0
-    batch = Batch.zeros(
+    batch = engine.Batch.zeros(
         n=n, nq=nv + 1, nv=nv, nw=nw, na=na, rows=0, details=0, forced=0, disturbed=0, t0=0.0, dt=dt, steps=steps,
         order=model.order, every=every, closing=details > 0,
     )  # fmt: skip
-    batch.ends[:, STATUS], batch.halt[0] = INTERRUPTED, halted
+    batch.ends[:, engine.STATUS], batch.halt[0] = INTERRUPTED, halted
     batch.drives[:] = [one.pair for one in drives] if isinstance(drives, list) else drives
     batch.q[:] = starts
     if velocities is not None:
@@ -139,14 +117,14 @@ def launch(
     if rows:
         batch.repoint(states=np.zeros((n, rows, nv + 1)))
     if details:
-        contacts = np.zeros((n, details, nw, CONTACT_COLUMNS))
+        contacts = np.zeros((n, details, nw, engine.CONTACT_COLUMNS))
         batch.repoint(velocities=np.zeros((n, details, nv)), contacts=contacts, commands=np.zeros((n, details, na)))
     if details and dynamic:
         batch.repoint(
-            forces=np.zeros((n, details, nw, FORCE_COLUMNS)),
-            hull=np.zeros((n, details if len(vehicle.hull_frame) else 0, HULL_COLUMNS)),
+            forces=np.zeros((n, details, nw, engine.FORCE_COLUMNS)),
+            hull=np.zeros((n, details if len(vehicle.hull_frame) else 0, engine.HULL_COLUMNS)),
             torques=np.zeros((n, details, na, 2)),
-            diagnostics=np.zeros((n, details, DIAGNOSTICS)),
+            diagnostics=np.zeros((n, details, engine.DIAGNOSTICS)),
         )
     alone = n == 1 or (threads is None and n * (steps + 1) <= FEW_STEPS)
     workers = 1
@@ -155,23 +133,23 @@ def launch(
 
         workers = thread_count(threads)
     # A drive in Python is interrupted by itself, and stays on the thread of its caller.
-    seen = getattr(drives[0].keep, "watch", None) if isinstance(drives, list) else None
-    watched = n == 1 and steps > MANY_STEPS and seen is None
-    pressed = _roll_out(scene, batch, n, workers, watched=watched, seen=seen)
+    watch = getattr(drives[0].keep, "watch", None) if isinstance(drives, list) else None
+    watched = n == 1 and steps > MANY_STEPS and watch is None
+    pressed = _roll_out(scene, batch, n, workers, watched=watched, watch=watch)
     return records_of(batch, dynamic)._replace(pressed=pressed, halted=bool(batch.halt[0]))
 
 
 def _roll_out(
-    scene: tuple[Any, Any, Any], batch: Batch, n: int, threads: int, *, watched: bool = False, seen: Any = None
+    scene: tuple[Any, Any, Any], batch: engine.Batch, n: int, threads: int, *, watched: bool = False, watch: Any = None
 ) -> FloatArray | None:
     """Roll out the batch of a vehicle, a model and a ground on some threads, each with work space of its own.
 
-    Returns the pressed cells of a single rollout. watched: Ctrl-C ends it, and what it has done is kept. seen(job)
+    Returns the pressed cells of a single rollout. watched: Ctrl-C ends it, and what it has done is kept. watch(job)
     gets the job of a drive in Python.
     """
     pressed = None
     vehicle, model, _ = scene
-    kernel: Any = kinematic_rollouts
+    kernel: Any = engine.kinematic_rollouts
     jobs: list[Any]
     dynamic = not isinstance(model, KinematicModel)
     scratch = [SCRATCH.take(vehicle) for _ in range(min(threads, n))]
@@ -183,9 +161,9 @@ def _roll_out(
 
         jobs = [DynamicJob(*scene, batch, s, DYNAMIC_SCRATCH.take(model, vehicle)) for s in scratch]
     else:
-        jobs = [KinematicJob(*scene, batch, s) for s in scratch]
-    if seen is not None:
-        seen(jobs[0])
+        jobs = [engine.KinematicJob(*scene, batch, s) for s in scratch]
+    if watch is not None:
+        watch(jobs[0])
     if watched:
         from grouser.threads import interruptible
 
@@ -211,26 +189,17 @@ def _roll_out(
     return pressed
 
 
+def recorded_arrays(model: Kinematics | Dynamics) -> tuple[str, ...]:
+    """Arrays of a batch that hold the recorded rows besides the states."""
+    return ("velocities", "contacts", "commands") + ("forces", "hull", "torques", "diagnostics") * model.dynamic
+
+
 def records_of(batch: Any, dynamic: bool) -> Records:
     """What a batch left, once it is rolled out: a `Batch`, or its arrays put together from several."""
-    ends, forces = batch.ends, None
-    counted = deficient = ends[:, COUNTED]
+    ends, forces, deficient = batch.ends, None, batch.ends[:, engine.COUNTED]
     if dynamic:
-        force = batch.forces
-        forces = Forces(
-            batch.v,
-            force[..., :3],
-            force[..., 3],
-            force[..., 4],
-            force[..., 5:8],
-            force[..., 8:11],
-            batch.hull,
-            batch.torques,
-            batch.diagnostics,
-            counted,
-            ends[:, HALVED],
-        )
-        deficient = np.zeros_like(counted)
-    status = tuple([OF_CODE[code] for code in ends[:, STATUS].tolist()])
+        forces = Forces(batch.v, batch.forces, batch.hull, batch.torques, batch.diagnostics, ends[:, engine.HALVED])
+        deficient = np.zeros_like(deficient)
+    status = tuple([OF_CODE[code] for code in ends[:, engine.STATUS].tolist()])
     rows = (batch.states, batch.velocities, batch.contacts, batch.commands)
-    return Records(batch.q, *rows, status, ends[:, TAKEN], deficient, ends[:, RECORDED], forces)
+    return Records(batch.q, *rows, status, ends[:, engine.TAKEN], deficient, ends[:, engine.RECORDED], forces)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from grouser._kernels.constants import GRAVITY
 from grouser.checks import FloatArray
 from grouser.dataframe import Column
 from grouser.errors import SimulationError, TerrainError
-from grouser.files import read_npz, write_whole
+from grouser.files import check_schema, read_npz, write_whole
 from grouser.simulation.ground_near import ground_near
 from grouser.simulation.records import ContactRecord, HullRecord, RollingRecord, RutRecord, SolverRecord
 from grouser.simulation.run import Run
@@ -32,32 +31,17 @@ OLD_ROLLING = "grouser/rolling@1"
 """Schema of rolling runs of Grouser 0.1."""
 
 _SHAPES: dict[str, tuple[int | str, ...]] = {
-    "time": (),
+    **dict.fromkeys(("time", "hull_touching", "hull_power", "rolling_closure_error", "rolling_degrees_of_freedom"), ()),
+    **dict.fromkeys(("solver_iterations", "solver_residual", "solver_kinetic", "solver_potential"), ()),
+    **dict.fromkeys(("hull_force", "hull_point"), (3,)),
+    **dict.fromkeys(("command", "torque", "power"), ("na",)),
+    **dict.fromkeys(("contact_height_error", "contact_angle", "contact_power", "contact_torque"), ("nw",)),
+    **dict.fromkeys(("contact_point", "contact_normal", "contact_velocity", "contact_force"), ("nw", 3)),
+    **dict.fromkeys(("contact_second_force", "contact_second_point"), ("nw", 3)),
+    **dict.fromkeys(("rolling_coordinates", "rolling_rates"), ("nw", 4)),
     "state": ("nq",),
     "velocity": ("nv",),
-    "command": ("na",),
-    "torque": ("na",),
-    "power": ("na",),
-    "contact_point": ("nw", 3),
-    "contact_normal": ("nw", 3),
-    "contact_velocity": ("nw", 3),
-    "contact_height_error": ("nw",),
-    "contact_angle": ("nw",),
-    "contact_force": ("nw", 3),
-    "contact_power": ("nw",),
-    "contact_torque": ("nw",),
-    "contact_second_force": ("nw", 3),
-    "contact_second_point": ("nw", 3),
-    "hull_force": (3,),
-    "hull_point": (3,),
-    "hull_touching": (),
-    "hull_power": (),
-    **dict.fromkeys(("solver_iterations", "solver_residual", "solver_kinetic", "solver_potential"), ()),
-    "rolling_coordinates": ("nw", 4),
-    "rolling_rates": ("nw", 4),
     "rolling_desired": ("nj",),
-    "rolling_closure_error": (),
-    "rolling_degrees_of_freedom": (),
 }
 """Shape of each array after its rows. Prefixes are the parts of a run; what a run does not have is left out."""
 AXES = ("ahead", "left", "up")
@@ -112,7 +96,10 @@ def save_run(run: Run, path: str | os.PathLike[str]) -> None:
 def load_run(path: str | os.PathLike[str]) -> Run:
     """Read a run; TerrainError and VehicleError name what is inside it."""
     values = read_npz(path, SimulationError)
-    _check_schema(str(values.get("schema", "")), path)
+    schema = str(values.get("schema", ""))
+    if schema == OLD_ROLLING:
+        raise SimulationError(f"{path}: is a rolling run of Grouser 0.1 ({schema}), which is not read; roll it again")
+    check_schema(schema, str(path), SCHEMA, SimulationError)
     try:
         vehicle = parse_toml(str(values["vehicle"]), str(path))
         if vehicle.visuals:
@@ -153,17 +140,6 @@ def _path(corners: NDArray[Any] | None) -> NDArray[np.float64] | None:
     if corners.ndim != 2 or corners.shape[1] != 2 or not np.isfinite(corners.astype(np.float64)).all():
         raise ValueError("path: is not rows of x, y")
     return np.asarray(corners, dtype=np.float64)
-
-
-def _check_schema(schema: str, path: str | os.PathLike[str]) -> None:
-    if schema == SCHEMA:
-        return
-    family, _, version = schema.partition("@")
-    if family == "grouser/run" and version.isdecimal():
-        raise SimulationError(f"{path}: written by a newer Grouser (schema {schema}); this one reads {SCHEMA}")
-    if schema == OLD_ROLLING:
-        raise SimulationError(f"{path}: is a rolling run of Grouser 0.1 ({schema}), which is not read; roll it again")
-    raise SimulationError(f"{path}: schema is {schema!r:.60}; a run file has {SCHEMA}")
 
 
 def _checked_parts(
@@ -254,84 +230,64 @@ def _quoted(name: str) -> str:
 
 def run_columns(run: Run) -> list[Column]:
     """Time `t` first, then pose, joints, velocity, commands, torques, contacts and rolling, shape (T,) each."""
-    parts = (_pose(run), _joints(run), _actuators(run), _contacts(run), _hull(run), _rolling(run))
-    return [Column("t", "s", run.time), *chain.from_iterable(parts)]
+    out = [Column("t", "s", run.time)]
 
+    def add(pattern: str, names: Iterable[str], unit: str | list[str], values: FloatArray | None) -> None:
+        """A column for each name, of one unit or one each; none where there are no values (T, n)."""
+        if values is not None:
+            units = [unit] * values.shape[1] if isinstance(unit, str) else unit
+            rows = zip(names, units, values.T, strict=True)
+            out.extend(Column(pattern.format(name), each, column) for name, each, column in rows)
 
-def _pose(run: Run) -> Iterator[Column]:
-    names = ("qw", "qx", "qy", "qz", "x", "y", "z")
-    for name, values in zip(names, run.state[:, :7].T, strict=True):
-        yield Column(name, "m" if name in "xyz" else "", values)
-    for name, values in zip(("roll", "pitch", "yaw"), run.rpy.T, strict=True):
-        yield Column(name, "rad", values)
-
-
-def _joints(run: Run) -> Iterator[Column]:
     frames = run.vehicle.frames[1:]
-    for frame, values in zip(frames, run.joints.T, strict=True):
-        yield Column(f"angle_{frame.name}", _unit(frame), values)
-    for name, values in zip(("wx", "wy", "wz", "vx", "vy", "vz"), run.velocity[:, :6].T, strict=True):
-        yield Column(name, "rad/s" if name.startswith("w") else "m/s", values)
-    for frame, values in zip(frames, run.velocity[:, 6:].T, strict=True):
-        yield Column(f"rate_{frame.name}", f"{_unit(frame)}/s", values)
+    joints, units, rates = _named(frames)
+    driven, driven_units, driven_rates = _named([frame for frame in frames if frame.actuated])
+    add("q{}", "wxyz", "", run.quaternion)
+    add("{}", "xyz", "m", run.position)
+    add("{}", ("roll", "pitch", "yaw"), "rad", run.rpy)
+    add("angle_{}", joints, units, run.joints)
+    add("w{}", "xyz", "rad/s", run.velocity[:, :3])
+    add("v{}", "xyz", "m/s", run.velocity[:, 3:6])
+    add("rate_{}", joints, rates, run.joint_rates)
+    add("command_{}", driven, driven_rates, run.command)
+    add("torque_{}", driven, ["N m" if unit == "rad" else "N" for unit in driven_units], run.torque)
+    add("power_{}", driven, "W", run.power)
+    _add_contacts(run, add)
+    if run.hull is not None:
+        add("hull_force_{}", "xyz", "N", run.hull.force)
+        out += [Column("hull_touching", "", run.hull.touching), Column("hull_power", "W", run.hull.power)]
+    if run.rolling is not None:
+        add("desired_{}", joints, rates, run.rolling.desired)
+        for w, name in enumerate(run.vehicle.wheels):
+            add("{}_" + _literal(name), "uv", "rad", run.rolling.coordinates[:, w, :2])
+        out.append(Column("degrees_of_freedom", "", run.rolling.degrees_of_freedom))
+        out.append(Column("closure_error", "m", run.rolling.closure_error))
+    return out
 
 
-def _actuators(run: Run) -> Iterator[Column]:
-    driven = [frame for frame in run.vehicle.frames if frame.actuated]
-    for frame, values in zip(driven, run.command.T, strict=True):
-        yield Column(f"command_{frame.name}", f"{_unit(frame)}/s", values)
-    if run.torque is not None:
-        for frame, values in zip(driven, run.torque.T, strict=True):
-            yield Column(f"torque_{frame.name}", "N m" if _unit(frame) == "rad" else "N", values)
-    if run.power is not None:
-        for frame, values in zip(driven, run.power.T, strict=True):
-            yield Column(f"power_{frame.name}", "W", values)
-
-
-def _contacts(run: Run) -> Iterator[Column]:
-    c = run.contact
+def _add_contacts(run: Run, add: Callable[..., None]) -> None:
+    c, second = run.contact, run.contact.second_force
     for w, name in enumerate(run.vehicle.wheels):
-        if c.force is not None:
-            for axis, values in zip(AXES, c.force[:, w].T, strict=True):
-                yield Column(f"force_{axis}_{name}", "N", values)
-        if c.power is not None:
-            yield Column(f"contact_power_{name}", "W", c.power[:, w])
-        if c.torque is not None:
-            yield Column(f"contact_torque_{name}", "N m", c.torque[:, w])
-        for axis, values in zip("xyz", c.point[:, w].T, strict=True):
-            yield Column(f"contact_{axis}_{name}", "m", values)
-        for axis, values in zip(AXES, c.velocity[:, w].T, strict=True):
-            yield Column(f"slip_{axis}_{name}", "m/s", values)
-        yield Column(f"height_error_{name}", "m", c.height_error[:, w])
-        yield Column(f"contact_angle_{name}", "rad", c.angle[:, w])
-        if c.second_force is not None and c.second_force[:, w].any():
-            for axis, values in zip("xyz", c.second_force[:, w].T, strict=True):
-                yield Column(f"second_force_{axis}_{name}", "N", values)
+        for what, axes, unit, values in (
+            ("force_{}", AXES, "N", c.force),
+            ("contact_power", ("",), "W", c.power),
+            ("contact_torque", ("",), "N m", c.torque),
+            ("contact_{}", "xyz", "m", c.point),
+            ("slip_{}", AXES, "m/s", c.velocity),
+            ("height_error", ("",), "m", c.height_error),
+            ("contact_angle", ("",), "rad", c.angle),
+            ("second_force_{}", "xyz", "N", second if second is not None and second[:, w].any() else None),
+        ):
+            column = None if values is None else values[:, w].reshape(len(values), len(axes))
+            add(f"{what}_{_literal(name)}", axes, unit, column)
 
 
-def _hull(run: Run) -> Iterator[Column]:
-    hull = run.hull
-    if hull is None:
-        return
-    for axis, values in zip("xyz", hull.force.T, strict=True):
-        yield Column(f"hull_force_{axis}", "N", values)
-    yield Column("hull_touching", "", hull.touching)
-    yield Column("hull_power", "W", hull.power)
+def _literal(name: str) -> str:
+    """A name as it stands in a pattern."""
+    return name.replace("{", "{{").replace("}", "}}")
 
 
-def _rolling(run: Run) -> Iterator[Column]:
-    rolling = run.rolling
-    if rolling is None:
-        return
-    for frame, values in zip(run.vehicle.frames[1:], rolling.desired.T, strict=True):
-        yield Column(f"desired_{frame.name}", f"{_unit(frame)}/s", values)
-    for w, name in enumerate(run.vehicle.wheels):
-        for axis, values in zip("uv", rolling.coordinates[:, w, :2].T, strict=True):
-            yield Column(f"{axis}_{name}", "rad", values)
-    yield Column("degrees_of_freedom", "", rolling.degrees_of_freedom)
-    yield Column("closure_error", "m", rolling.closure_error)
-
-
-def _unit(frame: Frame) -> str:
-    """Unit of the displacement of a frame's joint."""
-    return "m" if frame.joint is not None and frame.joint.startswith("P") else "rad"
+def _named(frames: Sequence[Frame]) -> tuple[list[str], list[str], list[str]]:
+    """Names of frames, units of the displacements of their joints, and units of the rates."""
+    units = ["m" if frame.joint is not None and frame.joint.startswith("P") else "rad" for frame in frames]
+    return [frame.name for frame in frames], units, [f"{unit}/s" for unit in units]

@@ -1,4 +1,4 @@
-"""What a stepped simulation did, kept row by row, as the run that `simulate` would have returned."""
+"""Recording of a stepped simulation, as the run that `simulate` would return."""
 
 from __future__ import annotations
 
@@ -11,19 +11,15 @@ from numpy.typing import ArrayLike
 
 from grouser import checks
 from grouser._kernels.simulation.rollout import COUNTED, END_COLUMNS, HALVED, RECORDED, TAKEN
-from grouser.simulation.engine import records_of
+from grouser.checks import FloatArray
+from grouser.simulation.engine import recorded_arrays, records_of
 from grouser.simulation.run import Run
 from grouser.simulation.status import Status
 
 if TYPE_CHECKING:
-    from grouser.checks import FloatArray
     from grouser.simulation.stepping import Simulation, Step
 
-ROWS = {
-    True: ("velocities", "commands", "contacts", "forces", "torques", "hull", "diagnostics"),
-    False: ("velocities", "commands", "contacts"),
-}
-"""Arrays of a batch that a step leaves, by whether the model has forces."""
+Row = tuple[FloatArray, FloatArray]
 
 
 class Recorder:
@@ -46,7 +42,7 @@ class Recorder:
         self.steps = 0
         """Steps taken since the beginning of the recording."""
         self._calls = 0
-        self._rows: list[tuple[FloatArray, ...]] = []
+        self._rows: list[Row] = []
         self._sums = np.zeros(END_COLUMNS, dtype=np.int64)
 
     def __len__(self) -> int:
@@ -73,13 +69,13 @@ class Recorder:
 
     def run(self) -> Run:
         """The run so far; its last row is that of the state now, under the command of the last step."""
-        sim = self.sim
+        sim, batch = self.sim, self.sim._room.batch
         rows = [*self._rows, *self._row_now()]
-        names = ROWS[sim.model.dynamic]
+        blocks = np.array([block for _, block in rows]).reshape(len(rows), batch.memory_block.size)
         taken = SimpleNamespace(q=sim.state[None], v=sim.velocity[None])
-        for k, name in enumerate(("states", *names)):
-            shape = (len(sim.state),) if k == 0 else getattr(sim._room.batch, name).shape[2:]
-            setattr(taken, name, np.array([row[k] for row in rows]).reshape(1, len(rows), *shape))
+        taken.states = np.array([state for state, _ in rows]).reshape(1, len(rows), len(sim.state))
+        for name in recorded_arrays(sim.model):
+            setattr(taken, name, batch.view_in(name, blocks)[None, :, 0, 0])
         taken.ends = np.zeros((1, END_COLUMNS), dtype=np.int64)
         taken.ends[0, [TAKEN, RECORDED]] = self.steps, len(rows)
         taken.ends[0, [COUNTED, HALVED]] = self._sums[[COUNTED, HALVED]]
@@ -87,11 +83,11 @@ class Recorder:
         run = Run.from_records(sim.model, sim.ground, records, dt=sim.dt, every=self.every * sim._room.batch.steps)
         return run if sim.ruts is None else dataclasses.replace(run, ruts=sim.ruts)
 
-    def _row(self, state: FloatArray) -> tuple[FloatArray, ...]:
-        batch = self.sim._room.batch
-        return state, *(getattr(batch, name)[0, 0].copy() for name in ROWS[self.sim.model.dynamic])
+    def _row(self, state: FloatArray) -> Row:
+        """A state, and all that the step from there left."""
+        return state, self.sim._room.batch.memory_block.copy()
 
-    def _row_now(self) -> list[tuple[FloatArray, ...]]:
+    def _row_now(self) -> list[Row]:
         """The row of the state now, where it is due: what a next step would begin with; that step is undone."""
         room = self.sim._room
         if self.sim.status is not Status.OK or self._calls == 0 or self._calls % self.every:

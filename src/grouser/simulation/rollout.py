@@ -1,4 +1,4 @@
-"""Many motions at once, on all cores."""
+"""Many rollouts at once, on all cores."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grouser import checks, rotation
-from grouser._kernels.simulation import drive as laws
 from grouser.checks import FloatArray
 from grouser.collision.frames import normalise
 from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
+from grouser.simulation.drive import held_commands
 from grouser.simulation.engine import Records, launch
 from grouser.simulation.samples import Uncertain, covariance_of, refuse_samples
 from grouser.simulation.settle import start_state
@@ -36,7 +36,7 @@ STEPS_AT_ONCE = 500_000
 
 @dataclass(frozen=True)
 class Rollouts:
-    """What N rollouts did."""
+    """Results of N rollouts."""
 
     final_state: FloatArray
     """Last state of each, shape (N, nq); the last good one of those that ended early."""
@@ -83,8 +83,7 @@ class Rollouts:
     @property
     def final_yaw(self) -> FloatArray:
         """Last yaw of each [rad], shape (N,)."""
-        yaw: FloatArray = rotation.to_rpy(rotation.from_quaternion(self.final_state[:, :4]))[:, 2]
-        return yaw
+        return rotation.yaw_of(self.final_state[:, :4])
 
     @property
     def rolled_over(self) -> NDArray[np.bool_]:
@@ -218,12 +217,7 @@ def roll_out(
             from grouser.simulation.outcome import nothing, outcome_of
         some, detailed = slice(low, low + chunk), outcome and not halted
         block = checks.array(commands[some], "commands", (None, steps, na))
-        pars = np.empty((len(block), 3 + steps * na))
-        pars[:, :3] = (steps, na, step)
-        pars[:, 3:] = block.reshape(len(block), -1)
-        drives = np.empty((len(block), 2), dtype=np.int64)
-        drives[:, 0] = laws.table.address
-        drives[:, 1] = pars.ctypes.data + pars.strides[0] * np.arange(len(block), dtype=np.int64)
+        drives, _kept = held_commands(block, step)
         here = starts[some] if len(starts) > 1 else np.repeat(starts, len(block), axis=0)
         v = start_velocity(model, ground, drives, here, velocity, step) if velocities is None else velocities[some]
         records = launch(
@@ -268,7 +262,7 @@ def kept_going(
     """
     try:
         done = rolled(low, halted)
-    except KeyboardInterrupt:  # while its records were made ready or looked at
+    except KeyboardInterrupt:  # while its records were prepared or read
         return rolled(low, True), True
     try:
         report()

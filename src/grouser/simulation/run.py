@@ -1,4 +1,4 @@
-"""One recorded run: arrays with time first, and the ways out of it."""
+"""One recorded run: arrays with time first, its files, pictures and summary."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ class Run:
     model: str = field(default="", compare=False)
     """The model and its settings, as text for people; empty in files of older versions."""
     drive: str = field(default="", compare=False)
-    """What drove it: "commands" that do not depend on what it does, a function, a plan; empty in older files."""
+    """Its drive: "commands" that do not depend on what it does, a function, a plan; empty in older files."""
     path: FloatArray | None = field(default=None, compare=False)
-    """What it was to follow: corners x, y [m], shape (n, 2); None where its drive knows of no path."""
+    """The path it was to follow: corners x, y [m], shape (n, 2); None where its drive knows of no path."""
     ground: Terrain | None = field(default=None, compare=False)
     """The ground it drove on; None after loading a file whose ground could not be stored."""
     samples: Samples | None = field(default=None, compare=False)
@@ -93,13 +93,9 @@ class Run:
         """The first rollout of a batch, cut where it ended; dt: step [s], every: steps per recorded row."""
         rows = int(records.rows[0])
         f = records.forces
-        extra: dict[str, Any] = {"contact": ContactRecord.from_columns(records.contact[0, :rows])}
+        extra: dict[str, Any] = {}
         if f is not None:
             extra = {
-                "contact": ContactRecord.from_columns(
-                    *(part[0, :rows] for part in (records.contact, f.force, f.power, f.axle_torque)),
-                    *(part[0, :rows] for part in (f.second_force, f.second_point)),
-                ),
                 "hull": HullRecord.from_columns(f.hull[0, :rows]) if model.vehicle.hull else None,
                 "torque": f.torque[0, :rows, :, 0],
                 "power": f.torque[0, :rows, :, 1],
@@ -115,6 +111,7 @@ class Run:
             state=records.state[0, :rows],
             velocity=records.velocity[0, :rows],
             command=records.command[0, :rows],
+            contact=ContactRecord.from_columns(records.contact[0, :rows], None if f is None else f.contact[0, :rows]),
             status=records.status[0],
             steps=int(records.steps[0]),
             dt=dt,
@@ -186,16 +183,14 @@ class Run:
         """Lean of each wheel's plane against the ground [rad], top to the right positive, shape (T, nw)."""
         from grouser.collision.contacts import camber
 
-        rows = [camber(self.vehicle, q, n) for q, n in zip(self.state, self.contact.normal, strict=True)]
-        return np.array(rows).reshape(len(self.time), self.vehicle.n_wheels)
+        return camber(self.vehicle, self.state, self.contact.normal)
 
     @cached_property
     def contact_offset(self) -> FloatArray:
         """How far each contact lies to the left of its wheel's middle plane [m]; zero on thin wheels, shape (T, nw)."""
         from grouser.collision.contacts import contact_on_wheel
 
-        rows = [contact_on_wheel(self.vehicle, q, p)[:, 1] for q, p in zip(self.state, self.contact.point, strict=True)]
-        return np.array(rows).reshape(len(self.time), self.vehicle.n_wheels)
+        return contact_on_wheel(self.vehicle, self.state, self.contact.point)[..., 1]
 
     def rollover_margin(self) -> RolloverMargin:
         """How far each state is from tipping, and the wheel that would lift first."""
@@ -306,8 +301,8 @@ class Run:
         return data_frame(time, columns)
 
     def summary(self) -> dict[str, Any]:
-        """The run in a few numbers and remarks; those of what happened are explained in `simulation.happened`."""
-        from grouser.simulation.happened import happened
+        """The run in a few numbers and remarks, of which most are explained in `simulation.outcome.happened`."""
+        from grouser.simulation.outcome import happened
 
         done = len(self.time) > 0
         return {

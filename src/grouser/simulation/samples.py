@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Uncertain(Protocol):
-    """What `simulate` and `rollout` take instead of a model: it knows its own uncertainty, as a fit does."""
+    """A model with its uncertainty, such as a fit, which `simulate` and `rollout` take in place of a model."""
 
     def simulate_on(self, ground: Terrain, drive: Any, **options: Any) -> Run:
         """A run with samples; options are those of `simulate`."""
@@ -31,7 +31,7 @@ class Uncertain(Protocol):
 
 
 def refuse_samples(samples: int | None) -> None:
-    """A model alone has none."""
+    """Refuse samples of a model without uncertainty."""
     if samples is not None:
         raise SimulationError("samples: a model alone is certain; give a fit, or a grouser.MotionModel with noise")
 
@@ -60,9 +60,7 @@ class Samples:
     @cached_property
     def yaw(self) -> FloatArray:
         """[rad], left positive, unwrapped along each, shape (N, rows)."""
-        n, rows, _ = self.state.shape
-        R = rotation.from_quaternion(self.state[:, :, :4].reshape(-1, 4))
-        return np.unwrap(rotation.to_rpy(R)[:, 2].reshape(n, rows), axis=1)
+        return np.unwrap(rotation.yaw_of(self.state[:, :, :4]), axis=1)
 
     @cached_property
     def reached(self) -> NDArray[np.bool_]:

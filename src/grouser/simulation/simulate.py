@@ -14,7 +14,7 @@ from grouser.errors import SimulationError
 from grouser.kinematics import Kinematics
 from grouser.model import Model
 from grouser.once import once_each
-from grouser.simulation.drive import as_drive, described, interrupted, raise_error
+from grouser.simulation.drive import Callback, as_drive, described
 from grouser.simulation.engine import launch
 from grouser.simulation.run import Run
 from grouser.simulation.samples import Uncertain, refuse_samples
@@ -56,14 +56,8 @@ def simulate(
     commands of the run without noise, so a drive does not react to them. The same `seed` gives the same bytes.
     """
     if isinstance(model, Uncertain):
-        options: dict[str, Any] = {
-            "start": start,
-            "velocity": velocity,
-            "every": every,
-            "samples": samples,
-            "seed": seed,
-        }
-        return model.simulate_on(ground, drive, duration=duration, dt=dt, **options)
+        options: dict[str, Any] = {"duration": duration, "dt": dt, "start": start, "velocity": velocity, "every": every}
+        return model.simulate_on(ground, drive, **options, samples=samples, seed=seed)
     refuse_samples(samples)
     check_model(model, ground)
     seconds = checks.positive(duration, "duration")
@@ -80,9 +74,11 @@ def simulate(
     state = start_state(vehicle, ground, start, model.penetration)
     v = start_velocity(model, ground, [bound], state[None], velocity, step)
     records = launch(model, ground, [bound], state[None], dt=step, steps=steps, every=k, detailed=True, velocities=v)
-    raise_error(bound)
-    if interrupted(bound):
-        records = records._replace(status=(Status.INTERRUPTED,))
+    if isinstance(bound.keep, Callback):
+        if bound.keep.error is not None:
+            raise bound.keep.error
+        if bound.keep.interrupted:
+            records = records._replace(status=(Status.INTERRUPTED,))
     run = Run.from_records(model, ground, records, dt=step, every=k)
     return replace(run, **described(driven, bound))
 

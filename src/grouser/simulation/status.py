@@ -27,17 +27,7 @@ class Status(StrEnum):
         return _MEANING[self]
 
 
-OF_CODE = {
-    kernels.OK: Status.OK,
-    kernels.OFF_TERRAIN: Status.OFF_TERRAIN,
-    kernels.ROLLED_OVER: Status.ROLLED_OVER,
-    kernels.DIVERGED: Status.DIVERGED,
-    kernels.UNSOLVED: Status.UNSOLVED,
-    kernels.TOO_SHARP: Status.TOO_SHARP,
-    kernels.GAINED_ENERGY: Status.GAINED_ENERGY,
-    kernels.BURIED: Status.BURIED,
-    kernels.INTERRUPTED: Status.INTERRUPTED,
-}
+OF_CODE = {getattr(kernels, status.name): status for status in Status if hasattr(kernels, status.name)}
 """Status of each number the engine returns."""
 
 _ELSEWHERE = {Status.TOO_SHARP, Status.INTERRUPTED, Status.STOPPED}

@@ -217,7 +217,7 @@ class Simulation(Mover):
     def contact(self) -> ContactRecord:
         """Contacts at the beginning of the last step, and of dynamics the forces over it; without an axis of time."""
         forces = None if self._forces is None else self._forces.copy()
-        return ContactRecord.of_state(self._columns.copy(), forces)
+        return ContactRecord.from_columns(self._columns.copy(), forces)
 
     @property
     def contact_velocity(self) -> FloatArray:

@@ -1,11 +1,15 @@
-"""Every contact of a dynamic model: one or two a wheel and the points of the hull, their Jacobians and their sums."""
+"""Contacts of a dynamic model, one or two a wheel and the points of the hull: Jacobians, and forces for the record.
+
+Of a step in parts the record holds the mean forces.
+"""
 
 import math
 
 from grouser._compile.jit import inlined, kernel
+from grouser._kernels.arrays import fill
 from grouser._kernels.contact.hull import find_hull_contacts
 from grouser._kernels.contact.second import find_wheel_contacts
-from grouser._kernels.dynamics.forces import contact_power
+from grouser._kernels.dynamics.forces import contact_power, contact_torque, motor_torque
 from grouser._kernels.kinematics.jacobian import (
     free_across,
     point_jacobian,
@@ -93,8 +97,7 @@ def record_hull(vehicle, model, s, d, out):
 
     The centre is the mean of the points that touch, weighted by their normal forces.
     """
-    for i in range(out.size):
-        out[i] = 0.0
+    fill(out, 0.0)
     pressed = 0.0
     for k in range(2 * vehicle.wheel.size, s.live[0]):
         weight = d.f[k, 2]
@@ -106,3 +109,27 @@ def record_hull(vehicle, model, s, d, out):
             pressed += weight
     if pressed > 0.0:
         put(scale(1.0 / pressed, vector(out, 3)), out, 3)
+
+
+@kernel
+def add_forces(job, share, forces, torques):
+    """Contact forces, their power and axle torque, torques and power of actuators, times a share of the step."""
+    vehicle = job.vehicle
+    model = job.model
+    d = job.d
+    for w in range(vehicle.wheel.size):
+        for i in range(3):
+            forces[w, i] += share * d.f[w, i]
+        forces[w, 3] += share * contact_power(model, w, job.s, d)
+        forces[w, 4] += share * contact_torque(model, w, job.s, d)
+        k = vehicle.wheel.size + w
+        if d.f[k, 2] != 0.0:
+            put(add(vector(forces[w], 5), share, world_force(k, job.s, d)), forces[w], 5)
+            put(world_point(k, job.s), forces[w], 8)
+            forces[w, 3] += share * contact_power(model, k, job.s, d)
+            forces[w, 4] += share * contact_torque(model, k, job.s, d)
+    for a in range(vehicle.actuated.size):
+        i = 6 + vehicle.actuated[a]
+        torque = motor_torque(vehicle, model, a, d)
+        torques[a, 0] += share * torque
+        torques[a, 1] += share * torque * 0.5 * (job.s.v[i] + d.u[i])

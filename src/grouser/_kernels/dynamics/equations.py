@@ -1,6 +1,7 @@
-"""The equations of motion of a state, M v̇ + c = forces: T Algorithms 3 and 4, with external forces."""
+"""Equations of motion of a state, M v̇ + c = forces, T Algorithms 3 and 4; the state at the end of a step, T (2.86)."""
 
 from grouser._compile.jit import inlined, kernel
+from grouser._kernels.arrays import copy
 from grouser._kernels.dynamics.inertia import (
     bias_force,
     joint_space_inertia,
@@ -10,7 +11,18 @@ from grouser._kernels.dynamics.inertia import (
     single_body_bias,
     work_rate,
 )
-from grouser._kernels.rotation import add, cross, put, vector
+from grouser._kernels.rotation import (
+    add,
+    cross,
+    dot,
+    exponential,
+    product,
+    put,
+    put_quaternion,
+    rotate,
+    scale,
+    vector,
+)
 
 
 @kernel
@@ -82,9 +94,39 @@ def equations_of_motion(vehicle, model, q, v, first, s, d):
             set_inertias(vehicle, q, s, d)
         bias_force(vehicle, model.gravity, v, s, d)
     if model.external.shape[0] > 0:
-        for i in range(d.c.size):
-            d.pushed[i] = d.c[i]
+        copy(d.c, d.pushed)
         external_forces(vehicle, model.external, q, s, d)
         for i in range(d.c.size):
             d.pushed[i] -= d.c[i]
     join_bias(vehicle, d)
+
+
+@kernel
+def integrate(q, v, u, dt, lead, flies, out):
+    """State `out` reached from q within dt, as the velocity goes from v to u; out may be q itself.
+
+    Joints, orientation and origin move with u, or with the mean of v and u if `lead` is ½; so does the orientation of
+    a vehicle that flies, which keeps its momentum in world axes. The origin moves in a straight line, as that of a
+    vehicle which slides or flies while it turns: along the new velocity, in the axes of the step's start. What of the
+    change of velocity is just the turning of u with the body, as where wheels hold the vehicle on a circle, counts
+    half: the chord of an arc.
+    """
+    new = 1.0 - lead
+    old = 0.5 if flies else lead
+    turn = add(scale(dt * (1.0 - old), u), dt * old, v)
+    rotation = exponential(turn)
+    end = rotate(rotation, vector(u, 3))
+    change = add(end, -1.0, vector(v, 3))
+    mean = add(end, -lead, change)
+    if lead == 0.0:
+        turning = cross(turn, vector(u, 3))
+        size = dot(turning, turning)
+        if size > 0.0:
+            share = min(max(dot(change, turning) / size, 0.0), 1.0)
+            mean = add(end, -0.5 * share, turning)
+    step = rotate(q, mean)
+    put_quaternion(product(q, rotation), out)
+    for i in range(3):
+        out[4 + i] = q[4 + i] + dt * step[i]
+    for j in range(6, v.size):
+        out[j + 1] = q[j + 1] + dt * (lead * v[j] + new * u[j])

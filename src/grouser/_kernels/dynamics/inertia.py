@@ -3,11 +3,15 @@
 There the base's motion subspace is the identity, composite inertias are plain sums, and no transform appears.
 Spatial vectors are (angular, linear) about the origin of the body frame; a rigid body is (m, h = m c, J about that
 origin as xx yy zz xy xz yz).
+
+In a run the momentum is carried by turning axes at the mean velocity of a step. T (2.85) carries it at the velocity of
+the step's start: then a free vehicle that turns gains speed.
 """
 
 import math
 
 from grouser._compile.jit import inlined, kernel
+from grouser._kernels.arrays import copy
 from grouser._kernels.rotation import add, column, cross, dot, put, times, vector
 
 
@@ -30,8 +34,7 @@ def set_subspaces(vehicle, s, d):
 def set_rotation(vehicle, q, f, s, R):
     """R_body_frame with the spin that posed frames leave out of wheels."""
     for i in range(3):
-        for j in range(3):
-            R[i, j] = s.R[f, i, j]
+        copy(s.R[f, i], R[i])
     if vehicle.wheel_of_frame[f] >= 0:
         cosine = math.cos(q[6 + f])
         sine = math.sin(q[6 + f])
@@ -61,8 +64,7 @@ def set_inertias(vehicle, q, s, d):
             set_rotation(vehicle, q, f, s, R)
         else:  # the spin of a balanced wheel changes nothing
             for i in range(3):
-                for j in range(3):
-                    R[i, j] = s.R[f, i, j]
+                copy(s.R[f, i], R[i])
         x, y, z = add(s.p[f], 1.0, times(R, c[f]))
         d.I[f, 0] = m
         put((m * x, m * y, m * z), d.I[f], 1)
@@ -162,15 +164,21 @@ def joint_space_inertia(vehicle, armature, s, d):
         M[col, col] += armature[f - 1]
 
 
-@kernel
-def bias_force(vehicle, gravity, v, s, d):
-    """c (nv,) into d.c, T Algorithm 4: gravity, Coriolis and centripetal forces at velocity v."""
-    nf = vehicle.parent.size
+@inlined
+def start_body(gravity, v, s, d):
+    """Velocity of the body, and its acceleration: that against gravity."""
     for i in range(6):
         d.V[0, i] = v[i]
         d.a[0, i] = 0.0
     for i in range(3):
         d.a[0, 3 + i] = gravity * s.R_world_body[2, i]
+
+
+@kernel
+def bias_force(vehicle, gravity, v, s, d):
+    """c (nv,) into d.c, T Algorithm 4: gravity, Coriolis and centripetal forces at velocity v."""
+    nf = vehicle.parent.size
+    start_body(gravity, v, s, d)
     for f in range(1, nf):
         parent = vehicle.parent[f]
         rate = v[5 + f]
@@ -206,11 +214,7 @@ def bias_force(vehicle, gravity, v, s, d):
 @kernel
 def single_body_bias(gravity, v, s, d):
     """c of T (2.89): the whole vehicle as one rigid body; needs the composite inertia of `joint_space_inertia`."""
-    for i in range(6):
-        d.V[0, i] = v[i]
-        d.a[0, i] = 0.0
-    for i in range(3):
-        d.a[0, 3 + i] = gravity * s.R_world_body[2, i]
+    start_body(gravity, v, s, d)
     apply_inertia(d.composite[0], d.V[0], d.momentum[0])
     for i in range(6):
         d.momentum_bias[i] = d.momentum[0, i]
@@ -218,3 +222,75 @@ def single_body_bias(gravity, v, s, d):
     add_momentum_rate(d.V[0], d.momentum[0], d.force[0])
     for i in range(d.c.size):
         d.c[i] = d.force[0, i] if i < 6 else 0.0
+
+
+@inlined
+def split_bias(v, d):
+    """Momentum M v of the body's rows into d.momentum[0]; c loses the rate at which turning axes carry it."""
+    for i in range(6):
+        total = 0.0
+        for j in range(v.size):
+            total += d.M[i, j] * v[j]
+        d.momentum[0, i] = total
+        d.V[0, i] = -d.v_bias[i]
+    add_momentum_rate(d.V[0], d.momentum_bias, d.c)
+
+
+@inlined
+def carry_momentum(v, dt, d):
+    """residual += κ V̄ ×_f h̄: the momentum of the mean velocity in turning axes; M (u − v)/dt is in d.rate.
+
+    Where M is constant this changes neither kinetic energy nor the size of linear and angular momentum, at any dt: it
+    turns them about ω̄. κ = tan x/x, x = |ω̄| dt/2, makes the angle |ω̄| dt, that of the body: both stay in world axes.
+    """
+    x = 0.0
+    for i in range(3):
+        x += (v[i] + d.u[i]) * (v[i] + d.u[i])
+    x *= dt * dt / 16.0
+    half = 0.5 * (1.0 + x * (1.0 / 3.0 + x * (2.0 / 15.0 + x * (17.0 / 315.0 + x * (62.0 / 2835.0)))))
+    for i in range(6):
+        d.mean[i] = half * (v[i] + d.u[i])
+        d.mean_momentum[i] = d.momentum[0, i] + 0.5 * dt * d.rate[i]
+    add_momentum_rate(d.mean, d.mean_momentum, d.residual)
+
+
+@inlined
+def carried(d, twist, momentum, out):
+    """out[:6] ← change of κ V̄ ×_f h̄ as V̄ and h̄ change by half of a twist and of a momentum."""
+    for i in range(6):
+        out[i] = 0.0
+    add_momentum_rate(d.mean, momentum, out)
+    add_momentum_rate(twist, d.mean_momentum, out)
+    for i in range(6):
+        out[i] *= 0.5
+
+
+@inlined
+def add_crossed(H, row, at, h):
+    """H[row : row + 3, at : at + 3] += ½ [e × h], a column for each unit vector e."""
+    x, y, z = 0.5 * h[0], 0.5 * h[1], 0.5 * h[2]
+    H[row, at + 1] += z
+    H[row, at + 2] -= y
+    H[row + 1, at] -= z
+    H[row + 1, at + 2] += x
+    H[row + 2, at] += y
+    H[row + 2, at + 1] -= x
+
+
+@inlined
+def add_carried_columns(model, d):
+    """H += ∂(κ V̄ ×_f h̄)/∂u, where that of κ is left out. The body's six velocities come first."""
+    w = vector(d.mean, 0)
+    v = vector(d.mean, 3)
+    for j in range(model.free.size):
+        k = model.free[j]
+        moved = (d.M[3, k], d.M[4, k], d.M[5, k])
+        turn = add(cross(w, column(d.M, k)), 1.0, cross(v, moved))
+        push = cross(w, moved)
+        for i in range(3):
+            d.H[i, j] += 0.5 * turn[i]
+            d.H[3 + i, j] += 0.5 * push[i]
+    linear = vector(d.mean_momentum, 3)
+    add_crossed(d.H, 0, 0, d.mean_momentum)
+    add_crossed(d.H, 0, 3, linear)
+    add_crossed(d.H, 3, 0, linear)

@@ -7,9 +7,16 @@ takes it at v, and then a free vehicle that turns gains speed.
 """
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.dynamics.forces import actuator_torques, contact_forces, coupling_forces
-from grouser._kernels.dynamics.grip import axle_rows, drop_idle_contacts, hold_contacts
-from grouser._kernels.dynamics.momentum import add_carried_columns, carried, carry_momentum, split_bias
+from grouser._kernels.arrays import copy, fill
+from grouser._kernels.dynamics.forces import (
+    actuator_torques,
+    axle_rows,
+    contact_forces,
+    coupling_forces,
+    drop_idle_contacts,
+    hold_contacts,
+)
+from grouser._kernels.dynamics.inertia import add_carried_columns, carried, carry_momentum, split_bias
 from grouser._kernels.rotation import dot
 
 # Strong Wolfe conditions of the line search, T Appendix D.
@@ -206,8 +213,7 @@ def slope_along(vehicle, model, dt, s, d):
     n = model.free.size
     nw = vehicle.wheel.size
     p = d.product
-    for i in range(p.size):
-        p[i] = 0.0
+    fill(p, 0.0)
     for i in range(n):
         p[model.free[i]] = d.step[i]
     for i in range(p.size):
@@ -356,10 +362,8 @@ def solve_step(vehicle, model, q, v, dt, in_run, s, d):
             d.step[n + k] = -d.gap[k]
         if not solve(d.H, n + nk, d.step):
             return False, iteration
-        for i in range(v.size):
-            d.u_base[i] = d.u[i]
-        for k in range(nk):
-            d.lagrange_base[k] = d.lagrange[k]
+        copy(d.u, d.u_base)
+        copy(d.lagrange, d.lagrange_base)
         before = cost
         if model.single and iteration == 0:
             cost = try_step(vehicle, model, q, v, dt, 1.0, s, d)

@@ -2,10 +2,11 @@
 
 from grouser._compile.jit import entry
 from grouser._compile.struct import Struct, array, indices, number, struct
+from grouser._kernels.arrays import copy
 from grouser._kernels.contact.geometry import contacts_on_ground_at
 from grouser._kernels.dynamics.contacts import contact_jacobians, drop_other_contacts, find_dynamic_contacts
-from grouser._kernels.dynamics.equations import equations_of_motion
-from grouser._kernels.dynamics.integrate import integrate
+from grouser._kernels.dynamics.equations import equations_of_motion, integrate
+from grouser._kernels.dynamics.forces import motor_torque
 from grouser._kernels.dynamics.newton import solve_step
 from grouser._kernels.dynamics.scratch import DynamicModel, DynamicScratch, clear_dynamic_scratch
 from grouser._kernels.scratch import Scratch, clear_scratch
@@ -23,10 +24,9 @@ def inertia_and_bias(vehicle, model, q, v, M, c, s, d):
     clear_dynamic_scratch(model, d)
     pose_frames(vehicle, q, s)
     equations_of_motion(vehicle, model, q, v, True, s, d)
+    copy(d.c, c)
     for i in range(v.size):
-        c[i] = d.c[i]
-        for j in range(v.size):
-            M[i, j] = d.M[i, j]
+        copy(d.M[i], M[i])
 
 
 class StepJob(Struct):
@@ -70,21 +70,18 @@ def forward(job):
         return False, False, 0
     contact_jacobians(vehicle, model, s)
     find_soils(job.ground, model.contact.shape[1], s, s.live[0])
-    for a in range(job.command.size):
-        s.command[a] = job.command[a]
-    for i in range(job.v.size):
-        d.v_bias[i] = job.v[i]
+    copy(job.command, s.command)
+    copy(job.v, d.v_bias)
     equations_of_motion(vehicle, model, job.q, job.v, True, s, d)
     converged, iterations = solve_step(vehicle, model, job.q, job.v, job.dt, False, s, d)
     turn_along(vehicle, d.u)
+    copy(d.u, job.velocity)
+    copy(d.residual, job.residual)
     for i in range(job.v.size):
-        job.velocity[i] = d.u[i]
         job.acceleration[i] = (d.u[i] - job.v[i]) / job.dt
-        job.residual[i] = d.residual[i]
     integrate(job.q, job.v, job.velocity, job.dt, 0.0, False, job.state)
     for w in range(vehicle.wheel.size):
-        for i in range(3):
-            job.force[w, i] = d.f[w, i]
+        copy(d.f[w], job.force[w])
     for a in range(job.command.size):
-        job.torque[a] = d.residual[6 + vehicle.actuated[a]] if model.ideal else d.torque[a]
+        job.torque[a] = motor_torque(vehicle, model, a, d)
     return True, converged, iterations

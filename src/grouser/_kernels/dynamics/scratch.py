@@ -2,6 +2,7 @@
 
 from grouser._compile.jit import kernel
 from grouser._compile.struct import Struct, array, block, indices, integer, number
+from grouser._kernels.arrays import copy, fill
 from grouser._kernels.contact.face import COLUMNS as FACE_COLUMNS
 from grouser._kernels.vehicles.arrays import VehicleArrays
 
@@ -132,7 +133,5 @@ def make_dynamic_scratch(vehicle: VehicleArrays, model: DynamicModel) -> Dynamic
 @kernel
 def clear_dynamic_scratch(model, d):
     """As before any step: at rest, laws remembering what they start with."""
-    for i in range(d.everything.size):
-        d.everything[i] = 0.0
-    for i in range(d.memory.size):
-        d.memory[i] = model.memory[i]
+    fill(d.everything, 0.0)
+    copy(model.memory, d.memory)

@@ -30,40 +30,27 @@ def point_in_world(s, point, out):
             out[i] += s.R_world_body[i, k] * point[k]
 
 
-@kernel
-def world_frames(vehicle, q, R, p, s):
-    """R_world_frame (nf, 3, 3) and p_world_frame (nf, 3), wheels with their spin."""
-    pose_frames(vehicle, q, s)
-    for w in range(vehicle.wheel.size):
-        frame = vehicle.wheel[w]
-        turn(s.R, frame, 1, q[6 + frame])
-    for f in range(vehicle.parent.size):
-        point_in_world(s, s.p[f], p[f])
-        for i in range(3):
-            for k in range(3):
-                R[f, i, k] = 0.0
-                for j in range(3):
-                    R[f, i, k] += s.R_world_body[i, j] * s.R[f, j, k]
-
-
-@entry
-def pose(vehicle, q, R, p, s):
-    """`world_frames` of one state."""
-    clear_scratch(vehicle, s)
-    world_frames(vehicle, q, R, p, s)
-
-
 @entry
 def pose_rows(vehicle, q, R, p, s):
-    """`world_frames` of rows of states (n, nq), into R (n, nf, 3, 3) and p (n, nf, 3)."""
+    """R_world_frame (n, nf, 3, 3) and p_world_frame (n, nf, 3) of rows of states (n, nq), wheels with their spin."""
     clear_scratch(vehicle, s)
-    for k in range(q.shape[0]):
-        world_frames(vehicle, q[k], R[k], p[k], s)
+    for n in range(q.shape[0]):
+        pose_frames(vehicle, q[n], s)
+        for w in range(vehicle.wheel.size):
+            frame = vehicle.wheel[w]
+            turn(s.R, frame, 1, q[n, 6 + frame])
+        for f in range(vehicle.parent.size):
+            point_in_world(s, s.p[f], p[n, f])
+            for i in range(3):
+                for k in range(3):
+                    R[n, f, i, k] = 0.0
+                    for j in range(3):
+                        R[n, f, i, k] += s.R_world_body[i, j] * s.R[f, j, k]
 
 
 @kernel
 def point_twist(vehicle, q, frame, offset, J, s):
-    """J (6, nv): angular, then linear velocity of the point `offset` of a frame, body coordinates."""
+    """J (6, nv), zero before: angular, then linear velocity of the point `offset` of a frame, body coordinates."""
     pose_frames(vehicle, q, s)
     if vehicle.wheel_of_frame[frame] >= 0:
         turn(s.R, frame, 1, q[6 + frame])
@@ -80,13 +67,6 @@ def point_twist(vehicle, q, frame, offset, J, s):
             for i in range(3):
                 J[i, 5 + f] = s.R[f, i, vehicle.joint[f]]
         f = vehicle.parent[f]
-
-
-@entry
-def frame_jacobian(vehicle, q, frame, offset, J, s):
-    """`point_twist` of one state; J is zero before."""
-    clear_scratch(vehicle, s)
-    point_twist(vehicle, q, frame, offset, J, s)
 
 
 @entry

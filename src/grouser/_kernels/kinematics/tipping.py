@@ -3,6 +3,7 @@
 import math
 
 from grouser._compile.jit import entry, inlined, kernel
+from grouser._kernels.arrays import copy
 from grouser._kernels.kinematics.velocity import centre_of_mass, force_at_centre_of_mass
 from grouser._kernels.rotation import add, cross, dot, times, vector
 from grouser._kernels.scratch import clear_scratch
@@ -134,7 +135,6 @@ def tipping_rows(vehicle, gravity, q, v, points, angle, wheel, s):
     clear_scratch(vehicle, s)
     for k in range(q.shape[0]):
         pose_frames(vehicle, q[k], s)
-        for i in range(s.v.size):
-            s.v[i] = v[k, i]
+        copy(v[k], s.v)
         centre, force = force_in_world(vehicle, gravity, s)
         angle[k], wheel[k] = tipping_of(points[k], centre, force)

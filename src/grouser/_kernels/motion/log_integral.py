@@ -9,6 +9,7 @@ import math
 
 from grouser._compile.jit import entry, inlined, kernel
 from grouser._compile.struct import Struct, array, indices, struct
+from grouser._kernels.arrays import copy
 from grouser._kernels.contact.geometry import contacts_at
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.kinematics.velocity import constrained_velocity
@@ -73,11 +74,9 @@ def log_twists(vehicle, model, angles, q, v, out, s):
         pose_frames(vehicle, q[k], s)
         contacts_at(vehicle, angles[min(k, angles.shape[0] - 1)], s)
         wheel_jacobians(vehicle, s)
-        for i in range(s.v.size):
-            s.v[i] = v[k, i]
+        copy(v[k], s.v)
         least = min(least, constrained_velocity(vehicle, model, q[k], s))
-        for i in range(6):
-            out[k, i] = s.v[i]
+        copy(s.v, out[k])
     return least
 
 

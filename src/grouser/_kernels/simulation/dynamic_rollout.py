@@ -4,10 +4,11 @@ import math
 
 from grouser._compile.jit import kernel
 from grouser._compile.struct import Struct, struct
+from grouser._kernels.arrays import copy, fill
 from grouser._kernels.contact.face import any_deep, keep_faces, stays_buried
 from grouser._kernels.contact.ruts import press_soil
 from grouser._kernels.contact.second import find_wheel_contacts
-from grouser._kernels.dynamics.contacts import record_hull
+from grouser._kernels.dynamics.contacts import add_forces, record_hull
 from grouser._kernels.dynamics.equations import equations_of_motion
 from grouser._kernels.dynamics.scratch import DynamicModel, DynamicScratch, clear_dynamic_scratch
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
@@ -15,7 +16,6 @@ from grouser._kernels.scratch import Scratch, clear_scratch
 from grouser._kernels.simulation.drive import command
 from grouser._kernels.simulation.dynamic_step import accelerate, finish, halved_step, moves_far, runs_into
 from grouser._kernels.simulation.energy import EVERY, energies, gains_energy
-from grouser._kernels.simulation.force_record import add_forces, clear_forces
 from grouser._kernels.simulation.rollout import TAKEN, Batch, drive_of, record_contacts, rollouts_of, time_of
 from grouser._kernels.simulation.step import BURIED, GAINED_ENERGY, OFF_TERRAIN, OK, UNSOLVED
 from grouser._kernels.terrain.ground import Ground
@@ -85,8 +85,7 @@ def solve_dynamics(job, n, k, row):
     s = job.s
     first = batch.ends[n, TAKEN] + k == 0
     if k == 0:
-        for i in range(s.v.size):
-            s.v[i] = batch.v[n, i]
+        copy(batch.v[n], s.v)
     if row >= 0 and not record_state(job, n, first, row):
         return OFF_TERRAIN, 0
     command(drive_of(batch, n), time_of(batch, n, k), batch.q[n], s)
@@ -107,7 +106,8 @@ def record_dynamics(job, n, iterations, row):
     if row >= forces.shape[0]:
         return
     torques = job.batch.torques[n]
-    clear_forces(forces[row], torques[row])
+    fill(forces[row], 0.0)
+    fill(torques[row], 0.0)
     add_forces(job, 1.0, forces[row], torques[row])
     if job.vehicle.hull_frame.size > 0:
         record_hull(job.vehicle, job.model, job.s, job.d, job.batch.hull[n, row])
@@ -130,8 +130,7 @@ def advance_dynamics(job, n, k, status):
         row = k // batch.every if batch.every > 0 and k % batch.every == 0 else -1
         status, iterations = halved_step(job, n, row if row < batch.forces[n].shape[0] else -1)
     if status == OK:
-        for i in range(job.s.v.size):
-            batch.v[n, i] = job.s.v[i]
+        copy(job.s.v, batch.v[n])
         if job.model.rut_side > 0:
             press_soil(job.vehicle, job.model, batch.dt, job.s, job.d)
     return status, iterations, halved

@@ -3,17 +3,21 @@
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.arrays import copy
+from grouser._kernels.arrays import copy, fill
 from grouser._kernels.contact.face import HELD, LACK, any_deep, foresee, is_unexplained, keep_faces
 from grouser._kernels.contact.geometry import find_contacts
-from grouser._kernels.dynamics.contacts import carry_back, contact_jacobians, find_dynamic_contacts, record_hull
-from grouser._kernels.dynamics.equations import equations_of_motion
-from grouser._kernels.dynamics.integrate import integrate
+from grouser._kernels.dynamics.contacts import (
+    add_forces,
+    carry_back,
+    contact_jacobians,
+    find_dynamic_contacts,
+    record_hull,
+)
+from grouser._kernels.dynamics.equations import equations_of_motion, integrate
 from grouser._kernels.dynamics.newton import solve_step, touches
 from grouser._kernels.group import move
 from grouser._kernels.law import call_law
 from grouser._kernels.simulation.energy import add_work
-from grouser._kernels.simulation.force_record import add_forces, clear_forces
 from grouser._kernels.simulation.step import DIVERGED, OFF_TERRAIN, OK, ROLLED_OVER, UNSOLVED, is_finite
 from grouser._kernels.terrain.soils import find_soils
 from grouser._kernels.vehicles.frames import pose_frames
@@ -60,8 +64,7 @@ def runs_into(job, n, dt):
     s = job.s
     d = job.d
     for w in range(vehicle.wheel.size):
-        for i in range(3):
-            d.centre[w, i] = s.rims[w, 0, i]
+        copy(s.rims[w, 0], d.centre[w])
     integrate(job.batch.q[n], s.v, d.u, dt, d.lead[0], not touches(d), s.q_stage)
     if not is_finite(s.q_stage):
         return False
@@ -144,32 +147,28 @@ def finish(vehicle, model, q, dt, s, d):
     for i in range(s.v.size):
         d.acceleration[i] = (d.u[i] - s.v[i]) / dt
         s.v[i] = d.u[i]
-    for i in range(d.memory.size):
-        d.memory[i] = d.memory_next[i]
+    copy(d.memory_next, d.memory)
 
 
 @inlined
-def keep_before(q, s, d):
-    """All that a step changes is kept."""
-    copy(q, d.q_before)
-    copy(s.v, d.v_before)
-    copy(d.memory, d.memory_before)
-    copy(d.acceleration, d.acceleration_before)
-    copy(d.account, d.account_before)
-    for w in range(d.face.shape[0]):
-        copy(d.face[w], d.face_before[w])
+def exchange(now, before, back):
+    """What is now is kept as it was before a step, or put back."""
+    if back:
+        copy(before, now)
+    else:
+        copy(now, before)
 
 
-@inlined
-def return_before(q, s, d):
-    """All is as `keep_before` found it."""
-    copy(d.q_before, q)
-    copy(d.v_before, s.v)
-    copy(d.memory_before, d.memory)
-    copy(d.acceleration_before, d.acceleration)
-    copy(d.account_before, d.account)
+@kernel
+def keep(q, s, d, back):
+    """All that a step changes is kept, or put `back`."""
+    exchange(q, d.q_before, back)
+    exchange(s.v, d.v_before, back)
+    exchange(d.memory, d.memory_before, back)
+    exchange(d.acceleration, d.acceleration_before, back)
+    exchange(d.account, d.account_before, back)
     for w in range(d.face.shape[0]):
-        copy(d.face_before[w], d.face[w])
+        exchange(d.face[w], d.face_before[w], back)
 
 
 @kernel
@@ -184,14 +183,15 @@ def halved_step(job, n, row):
     s = job.s
     d = job.d
     begun = d.begun[0]
-    keep_before(q, s, d)
+    keep(q, s, d, False)
     iterations = 0
     parts = 2
     status = UNSOLVED
     while parts <= MOST_PARTS:
         status = OK
         if row >= 0:
-            clear_forces(batch.forces[n, row], batch.torques[n, row])
+            fill(batch.forces[n, row], 0.0)
+            fill(batch.torques[n, row], 0.0)
         for _ in range(parts):
             status, done = accelerate(job, n, dt / parts, False, parts == MOST_PARTS)
             iterations += done
@@ -207,7 +207,7 @@ def halved_step(job, n, row):
             finish(job.vehicle, job.model, q, dt / parts, s, d)
         if status == OK:
             return OK, iterations
-        return_before(q, s, d)
+        keep(q, s, d, True)
         d.begun[0] = begun
         if status in (OFF_TERRAIN, ROLLED_OVER):
             return status, iterations

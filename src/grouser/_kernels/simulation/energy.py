@@ -1,4 +1,4 @@
-"""The energy of a rollout: what it has, what motors and outer forces gave it, and whether it has more than that.
+"""The energy balance of a rollout: its energy against the work of motors and outer forces.
 
 E − W, the energy less the work put in, falls or stays; only springs, of contacts and joints, give back what they took.
 A spring that pushes with f at a displacement x holds at most f x. So with S, the sum of those,
@@ -7,6 +7,7 @@ numbers: from a penetration that no motion made, or a step that is too long.
 """
 
 from grouser._compile.jit import inlined, kernel
+from grouser._kernels.dynamics.forces import motor_torque
 
 LOWEST, LARGEST, WORK, STORED = range(4)
 """Entries of the account: lowest E − W + S so far, largest kinetic energy, W, S [J]."""
@@ -14,10 +15,8 @@ SHARE = 0.05
 """Margin, as a share of the largest kinetic energy so far, and"""
 HEIGHT = 0.25
 """as a height the vehicle may be lifted by, in wheel radii."""
-
-
 EVERY = 4
-"""Steps from one look at the energy to the next; what was gained stays, so that it is found then."""
+"""Steps from one check of the energy to the next; a gain persists, so it is found then."""
 
 
 @kernel
@@ -78,8 +77,7 @@ def add_work(vehicle, model, q, dt, s, d):
     power = 0.0
     for a in range(vehicle.actuated.size):
         i = 6 + vehicle.actuated[a]
-        torque = d.residual[i] if model.ideal else d.torque[a]
-        power += torque * (s.v[i] + d.u[i])
+        power += motor_torque(vehicle, model, a, d) * (s.v[i] + d.u[i])
     if model.external.shape[0] > 0:
         for i in range(s.v.size):
             power += d.pushed[i] * (s.v[i] + d.u[i])

@@ -3,6 +3,7 @@
 import math
 
 from grouser._compile.jit import entry, inlined, kernel
+from grouser._kernels.arrays import copy
 from grouser._kernels.kinematics.tipping import force_in_world, tipping_of
 from grouser._kernels.rotation import add, column, cross, dot, scale, times_transposed, vector
 from grouser._kernels.scratch import clear_scratch
@@ -67,8 +68,7 @@ def happened_rows(vehicle, gravity, q, v, contacts, loads, out, s):
     clear_scratch(vehicle, s)
     for k in range(q.shape[0]):
         pose_frames(vehicle, q[k], s)
-        for i in range(s.v.size):
-            s.v[i] = v[k, i]
+        copy(v[k], s.v)
         centre, force = force_in_world(vehicle, gravity, s)
         out[k, TILT] = math.acos(min(max(s.R_world_body[2, 2], -1.0), 1.0))
         out[k, MARGIN] = tipping_of(contacts[k], centre, force)[0]

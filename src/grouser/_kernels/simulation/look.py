@@ -1,6 +1,7 @@
 """The contacts of one state, for a drive in Python that asks for them while the engine runs."""
 
 from grouser._compile.jit import entry
+from grouser._kernels.arrays import copy
 from grouser._kernels.contact.second import find_wheel_contacts
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.simulation.rollout import record_contacts
@@ -17,7 +18,6 @@ def look(vehicle, ground, second, q, v, out, s):
     if not find_wheel_contacts(vehicle, ground, second, s):
         return False
     wheel_jacobians(vehicle, s)
-    for i in range(v.size):
-        s.v[i] = v[i]
+    copy(v, s.v)
     record_contacts(vehicle, s, out)
     return True

@@ -7,6 +7,7 @@ equations are in `kinematics/suspension.py`.
 import math
 
 from grouser._compile.jit import entry, kernel
+from grouser._kernels.arrays import copy, fill
 from grouser._kernels.contact.geometry import find_contacts
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.kinematics.suspension import spring_sag
@@ -87,8 +88,7 @@ def damped_step(J, e, m, n, damping, N, x):
 def changed_state(q, x, free, scale, s, out):
     """`out` is q with roll, pitch, z and the free joints changed by x; yaw, x, y and the other joints stay."""
     roll, pitch, yaw = euler_angles(s.R_world_body)
-    for i in range(q.size):
-        out[i] = q[i]
+    copy(q, out)
     set_attitude(out, roll + scale * x[0], pitch + scale * x[1], yaw)
     out[6] += scale * x[2]
     for j in range(free.size):
@@ -120,10 +120,8 @@ def touch_ground(vehicle, ground, target, suspension, tolerance, q, s):
             return iteration, True, True
         damping = max(0.1 * damping, 1e-12)
         cost = trial
-        for i in range(q.size):
-            q[i] = s.q_stage[i]
-        for r in range(m):
-            s.rhs[r] = s.row[r]
+        copy(s.q_stage, q)
+        copy(s.row, s.rhs[:m])
         if largest < tolerance:
             return iteration + 1, True, True
     return MOST_ITERATIONS, False, True
@@ -149,8 +147,7 @@ def settle_state(vehicle, ground, target, suspension, tolerance, q, s):
     The loads come closer by the ratio of the weight's own stiffness to that of the springs. Where it is above one, the
     springs cannot hold the vehicle up, and no pose is found.
     """
-    for c in range(s.sag.size):
-        s.sag[c] = 0.0
+    fill(s.sag, 0.0)
     iterations, converged, inside = touch_ground(vehicle, ground, target, suspension, tolerance, q, s)
     last = math.inf
     for _ in range(MOST_LOADINGS if suspension.springs > 0 else 0):
@@ -172,6 +169,5 @@ def settle(vehicle, ground, target, suspension, tolerance, q, height_error, s):
     """Settle one state in place; returns (iterations, converged, inside)."""
     clear_scratch(vehicle, s)
     iterations, converged, inside = settle_state(vehicle, ground, target, suspension, tolerance, q, s)
-    for w in range(height_error.size):
-        height_error[w] = s.height_error[w]
+    copy(s.height_error, height_error)
     return iterations, converged, inside

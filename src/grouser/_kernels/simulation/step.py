@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from grouser._compile.jit import inlined, kernel
+from grouser._kernels.arrays import copy
 from grouser._kernels.contact.geometry import find_contacts
 from grouser._kernels.group import correct_slope, move
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
@@ -74,8 +75,7 @@ def runge_kutta_step(vehicle, model, ground, drive, t, q, dt, s):
     Ends with the status of its stages; s.v is left as the mean velocity of the step.
     """
     k = s.stage
-    for i in range(s.v.size):
-        k[0, i] = s.v[i]
+    copy(s.v, k[0])
     for stage in range(1, 4):
         h = dt if stage == 3 else 0.5 * dt
         move(q, k[stage - 1], h, s.q_stage)
