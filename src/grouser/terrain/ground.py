@@ -109,7 +109,7 @@ class Terrain:
             folded = self.has_edges or self.kind == "function" or any(child.is_folded for child in self.children)
         if not folded:
             return False
-        from grouser.terrain.steepness import steepest
+        from grouser.terrain.relief import steepest
 
         return steepest(self).degrees <= 70.0
 
