@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from grouser import files
 from grouser.checks import shown
-from grouser.errors import VehicleError
+from grouser.errors import VehicleError, prefixed
 from grouser.vehicles.hull import Hull, hull_of_mesh
 from grouser.vehicles.rows import Coupling, Frame, Steering
 from grouser.vehicles.vehicle import Vehicle
@@ -46,10 +46,8 @@ def vehicle_of_tables(tables: dict[str, Any], file: str) -> Vehicle:
         tracks = made_rows(Track, tables.pop("tracks"), "tracks", file)
         made["frames"] += tuple(frame for track in tracks for frame in track.frames)
     check_fields(Vehicle, tables, file)
-    try:
+    with prefixed(f"{file}, ", VehicleError):
         return Vehicle(**{**tables, **made})
-    except VehicleError as error:
-        raise VehicleError(f"{file}, {error}") from None
 
 
 def _with_meshes(tables: dict[str, Any], folder: Path, file: str) -> dict[str, Any]:
@@ -79,10 +77,8 @@ def _with_mesh(row: Any, folder: Path, place: str) -> Any:
     if not isinstance(row.get("file"), str):
         raise VehicleError(f"{place}, field file: is missing; name the .stl, .obj, .ply or .dae file of the mesh")
     check_fields(Hull, {"shape": "", **others}, place)
-    try:
+    with prefixed(f"{place}: ", VehicleError):
         return {"shape": "points", **others, "points": hull_of_mesh(folder / row["file"])}
-    except VehicleError as error:
-        raise VehicleError(f"{place}: {error}") from None
 
 
 def made_rows(kind: type[Kind], rows: Any, field: str, file: str) -> tuple[Kind, ...]:
@@ -98,10 +94,8 @@ def made_rows(kind: type[Kind], rows: Any, field: str, file: str) -> tuple[Kind,
             raise VehicleError(f"{place}: {shown(row)} is not a table")
         name = row.get("name", row.get("joint"))
         check_fields(kind, row, f"{place} {shown(name)}" if isinstance(name, str) else place)
-        try:
+        with prefixed(f"{file}, ", VehicleError):
             made.append(kind(**row))
-        except VehicleError as error:
-            raise VehicleError(f"{file}, {error}") from None
     return tuple(made)
 
 

@@ -123,11 +123,11 @@ def _weighed(robot: Robot, side: SideFile, file: str) -> dict[str, Inertial | No
         if old is not None and old.mass > 0.0:
             links[name] = replace(old, mass=mass, inertia=old.inertia * (mass / old.mass))
             continue
-        one = next((shape for shape in robot.collisions[name] if shape.shape["shape"] != "mesh"), None)
+        one = next((shape for shape in robot.collisions[name] if shape.fields["shape"] != "mesh"), None)
         if one is None:
             links[name] = Inertial(mass, np.eye(3), np.zeros(3) if old is None else old.p, np.zeros((3, 3)))
         else:
-            links[name] = Inertial(mass, one.R, one.p, np.diag(solid_inertia(one.shape, mass)))
+            links[name] = Inertial(mass, one.R, one.p, np.diag(solid_inertia(one.fields, mass)))
     return links
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from grouser import files
-from grouser.checks import listed, shown
+from grouser.checks import listed, set_checked, shown
 from grouser.errors import VehicleError
 from grouser.vehicles.rows import Coupling, Steering, checked
 from grouser.vehicles.toml import check_fields, made_rows
@@ -38,8 +38,7 @@ class Wheel:
     """Centre of the wheel in the axes of the link that the joint holds [m]; on the axle, but for what slides."""
 
     def __post_init__(self) -> None:
-        where = f"wheel '{self.joint!s:.60}', field"
-        object.__setattr__(self, "centre", checked.numbers(self.centre, 3, f"{where} centre"))
+        set_checked(self, f"wheel '{self.joint!s:.60}', field", checked.numbers, "centre", count=3)
 
 
 @dataclass(frozen=True)
@@ -51,11 +50,10 @@ class Free:
     """Direction it turns about in the axes of the joint; None: the <axis> of the URDF."""
 
     def __post_init__(self) -> None:
-        if self.axis is not None:
-            axis = checked.numbers(self.axis, 3, f"free '{self.joint!s:.60}', field axis")
-            if math.hypot(*axis) < 1e-6:
-                raise VehicleError(f"free '{self.joint!s:.60}', field axis: is zero, it must point along the joint")
-            object.__setattr__(self, "axis", axis)
+        where = f"free '{self.joint!s:.60}', field"
+        set_checked(self, where, checked.numbers, "axis", count=3)
+        if self.axis is not None and math.hypot(*self.axis) < 1e-6:
+            raise VehicleError(f"{where} axis: is zero, it must point along the joint")
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ class Lock:
     """Displacement at which it is held [rad or m]."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "at", checked.number(self.at, f"lock '{self.joint!s:.60}', field at"))
+        set_checked(self, f"lock '{self.joint!s:.60}', field", checked.number, "at")
 
 
 @dataclass(frozen=True)
