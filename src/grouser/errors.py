@@ -55,8 +55,9 @@ class StudyError(GrouserError):
 
 @contextmanager
 def prefixed(prefix: str, error: type[GrouserError]) -> Iterator[None]:
-    """Put the place, such as "zoe.toml, ", before the message of an error of a class raised inside."""
+    """Put the place, such as "zoe.toml, ", before the message of an error of a class, unless it begins so."""
     try:
         yield
     except error as reason:
-        raise error(f"{prefix}{reason}") from None
+        message = str(reason)
+        raise error(message if message.startswith(prefix) else f"{prefix}{message}") from None

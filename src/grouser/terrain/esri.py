@@ -35,7 +35,7 @@ def read_ascii_heights(path: Path, wanted: Wanted, most: int) -> tuple[Rows, Sou
     """Heights [m] of an ESRI ASCII grid or of a window of it, and what was found out about them."""
     with path.open("rb") as stream:
         header, start = _header(_ascii(stream.read(LONGEST_HEADER), 0, path), path)
-        columns, rows = _count(header, "ncols", path), _count(header, "nrows", path)
+        columns, rows = (checked.count(_field(header, name, path), f"{path}: {name}") for name in ("ncols", "nrows"))
         if columns < 2 or rows < 2 or columns * rows > most:
             raise TerrainError(f"{path}: {columns} columns × {rows} rows; from 2 × 2 to {most} nodes are read")
         cell = checked.number(_field(header, "cellsize", path), f"{path}: cellsize", low=1e-6, high=1e6)
@@ -116,13 +116,6 @@ def _field(header: dict[str, float], name: str, path: Path) -> float:
     if name not in header:
         raise TerrainError(f"{path}: its header has no {name}; it needs ncols, nrows, xllcorner, yllcorner, cellsize")
     return checked.number(header[name], f"{path}: {name}")
-
-
-def _count(header: dict[str, float], name: str, path: Path) -> int:
-    value = _field(header, name, path)
-    if value != int(value):
-        raise TerrainError(f"{path}: {name} is {value:g}; it must be a whole number")
-    return int(value)
 
 
 def _numbers(text: str, path: Path) -> Any:

@@ -238,6 +238,14 @@ class Terrain:
         return TerrainError(f"no ground at (x, y) = ({x:.10g}, {y:.10g}) m; the map lies within {covers(self.bounds)}")
 
 
+def rectangle(bounds: Any) -> Bounds:
+    """A rectangle that a user gave, (xmin, xmax, ymin, ymax) [m]."""
+    xmin, xmax, ymin, ymax = checked.numbers(bounds, 4, "bounds")
+    if not (xmin < xmax and ymin < ymax):
+        raise TerrainError(f"bounds: ({xmin:g}, {xmax:g}, {ymin:g}, {ymax:g}) are not (xmin, xmax, ymin, ymax) [m]")
+    return xmin, xmax, ymin, ymax
+
+
 def _points(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[FloatArray, tuple[int, ...]]:
     """Points as one (n, 2) array, and the shape they came in."""
     ax, ay = checked.real(x, "x"), checked.real(y, "y")

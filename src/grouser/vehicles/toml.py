@@ -52,26 +52,28 @@ def vehicle_of_tables(tables: dict[str, Any], file: str) -> Vehicle:
 
 def _with_meshes(tables: dict[str, Any], folder: Path, file: str) -> dict[str, Any]:
     """The tables with the points of the mesh in each hull row that names a file, and whole paths of visuals."""
-    hull, visuals = tables.get("hull"), tables.get("visuals")
-    if isinstance(hull, list):
-        rows = [_with_mesh(row, folder, f"{file}, hull {i}") for i, row in enumerate(hull, start=1)]
-        tables = tables | {"hull": rows}
-    if isinstance(visuals, list):
-        tables = tables | {"visuals": [_with_place(row, folder) for row in visuals]}
+    tables = dict(tables)
+    for field, with_mesh in (("hull", _with_points), ("visuals", _with_path)):
+        if isinstance(rows := tables.get(field), list):
+            tables[field] = [
+                with_mesh(row, folder, f"{file}, {field} {i}") if isinstance(row, dict) else row
+                for i, row in enumerate(rows, start=1)
+            ]
     return tables
 
 
-def _with_place(row: Any, folder: Path) -> Any:
+def _with_path(row: dict[str, Any], folder: Path, place: str) -> dict[str, Any]:
     """A row of a visual with the whole path of its mesh, which is read when it is drawn."""
-    if not (isinstance(row, dict) and isinstance(row.get("mesh"), str)):
+    if not isinstance(row.get("mesh"), str):
         return row
     from grouser.vehicles.mesh_path import found_mesh
 
     return row | {"mesh": found_mesh(row["mesh"], folder)}
 
 
-def _with_mesh(row: Any, folder: Path, place: str) -> Any:
-    if not (isinstance(row, dict) and row.get("shape") == "mesh"):
+def _with_points(row: dict[str, Any], folder: Path, place: str) -> dict[str, Any]:
+    """A row of the hull with the points of the mesh that it names."""
+    if row.get("shape") != "mesh":
         return row
     others = {name: value for name, value in row.items() if name not in ("shape", "file")}
     if not isinstance(row.get("file"), str):

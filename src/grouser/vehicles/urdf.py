@@ -18,7 +18,6 @@ import warnings
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +28,10 @@ from grouser.files import as_path
 from grouser.vehicles.hull import Hull, hull_of_mesh, thinned
 from grouser.vehicles.mesh_path import Packages, find_mesh, found_mesh
 from grouser.vehicles.rows import Coupling, Frame
-from grouser.vehicles.urdf_side import SideFile, Wheel, parse_side, read_side, side_path
+from grouser.vehicles.urdf_model import Joint, LinkShape, Robot, read_robot
+from grouser.vehicles.urdf_side import SideFile, Wheel, body_axes, changed, parse_side, read_side, side_path
 from grouser.vehicles.vehicle import Vehicle
-
-if TYPE_CHECKING:
-    from grouser.vehicles.urdf_model import Joint, LinkShape, Robot
-    from grouser.vehicles.visual import Visual
+from grouser.vehicles.visual import Visual
 
 Array = NDArray[np.float64]
 UPRIGHT = 0.98
@@ -65,8 +62,6 @@ def read_urdf(
     packages: where meshes of package://NAME/… are, besides the folders above the URDF and those that the environment
         names (GROUSER_MESH_PATH, ROS_PACKAGE_PATH, AMENT_PREFIX_PATH): {name: folder}, or folders that hold packages.
     """
-    from grouser.vehicles.urdf_model import read_robot
-
     path = as_path(path, VehicleError)
     robot = read_robot(path)
     place = side_path(path) if side_file is None else as_path(side_file, VehicleError)
@@ -92,8 +87,6 @@ def _drafted(robot: Robot, path: Path, place: Path, packages: Packages) -> SideF
 
 def vehicle_of(robot: Robot, side: SideFile, path: Path, packages: Packages = ()) -> Vehicle:
     """The vehicle of a robot read from a path, with a side file."""
-    from grouser.vehicles.urdf_changes import changed
-
     file = path.name
     robot = changed(robot, side, file)
     wheels = side.wheel_of
@@ -115,8 +108,6 @@ def vehicle_of(robot: Robot, side: SideFile, path: Path, packages: Packages = ()
 
 
 def _parts(robot: Robot, side: SideFile) -> list[Part]:
-    from grouser.vehicles.urdf_changes import body_axes
-
     wheels, steered = side.wheel_of, [one.joint for one in side.steering]
     children: dict[str, list[Joint]] = {link: [] for link in robot.links}
     for joint in robot.joints:
@@ -250,8 +241,6 @@ def _hull(parts: list[Part], wanted: bool | None, path: Path, packages: Packages
 
 def _visuals(parts: list[Part], path: Path, packages: Packages) -> tuple[Visual, ...]:
     """The visuals of parts; meshes are looked up, not read."""
-    from grouser.vehicles.visual import Visual
-
     made = []
     for part in parts:
         for one in part.visuals:

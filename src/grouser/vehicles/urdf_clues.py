@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grouser.errors import VehicleError
-from grouser.vehicles.urdf_changes import Pose, link_poses
 from grouser.vehicles.urdf_model import Joint, LinkShape, Robot
+from grouser.vehicles.urdf_side import Pose, link_poses
 
 Array = NDArray[np.float64]
 Mesh = Callable[[str, Sequence[float]], Array]
@@ -64,21 +64,6 @@ def motors(xml: Element) -> dict[str, str]:
         if joint.find("command_interface") is not None:
             found[joint.get("name", "")] = "<ros2_control>"
     return found
-
-
-def limits(xml: Element, joint: str) -> dict[str, float]:
-    """The numbers of a joint's <limit>: lower, upper [rad or m], velocity [rad/s or m/s]."""
-    element = next((one for one in xml.iterfind("joint") if one.get("name") == joint), None)
-    limit = None if element is None else element.find("limit")
-    result = {}
-    for name in ("lower", "upper", "velocity"):
-        try:
-            value = float("nan" if limit is None else limit.get(name, "nan"))
-        except ValueError:
-            continue
-        if np.isfinite(value):
-            result[name] = value
-    return result
 
 
 @dataclass(frozen=True)

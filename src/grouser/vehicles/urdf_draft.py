@@ -15,7 +15,7 @@ from grouser.checks import listed
 from grouser.files import toml_key, toml_value
 from grouser.vehicles.hull import hull_of_mesh
 from grouser.vehicles.mesh_path import Packages, find_mesh
-from grouser.vehicles.urdf_clues import Size, limits, means, shapes
+from grouser.vehicles.urdf_clues import Size, means, shapes
 from grouser.vehicles.urdf_model import Robot
 from grouser.vehicles.urdf_side import SCHEMA
 from grouser.vehicles.urdf_survey import Survey, survey
@@ -224,7 +224,7 @@ def _motored(found: Survey) -> list[str]:
 def _steering(found: Survey, made: Draft) -> Iterator[str]:
     rows = []
     for name in _motored(found):
-        bounds = limits(found.robot.xml, name)
+        bounds = found.mounts[name].joint.limits
         fast = bounds.get("velocity", 0.0)
         usable = 0.0 < fast <= FASTEST
         remark = "its speed by <limit>" if usable else f"guess: {RATE:g} rad/s"
@@ -260,7 +260,7 @@ def _locked(found: Survey) -> list[str]:
 def _lock(found: Survey, made: Draft) -> Iterator[str]:
     rows: list[tuple[Any, str]] = []
     for name in _locked(found):
-        bounds = limits(found.robot.xml, name)
+        bounds = found.mounts[name].joint.limits
         at = min(max(0.0, bounds.get("lower", -math.inf)), bounds.get("upper", math.inf))
         remark = "0 is outside its <limit>" if at else ""
         if found.carried(name):

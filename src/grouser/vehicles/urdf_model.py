@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -69,6 +71,8 @@ class Joint:
     axis: Array
     mimic: tuple[str, float, float] | None
     """Other joint, multiplier, offset [rad or m]."""
+    limits: dict[str, float] = field(default_factory=dict)
+    """The numbers of its <limit>: lower, upper [rad or m], velocity [rad/s or m/s]."""
 
     @property
     def moves(self) -> bool:
@@ -255,16 +259,26 @@ def _joint(element: Element) -> Joint:
         if kind != "fixed":
             raise VehicleError(f"{where}, field axis: is zero, it must point along the joint")
         axis, length = np.zeros(3), 1.0
-    mimic = element.find("mimic")
     ends = _end(element, "parent", where), _end(element, "child", where)
-    if mimic is None:
-        return Joint(name, kind, *ends, R, p, axis / length, None)
+    return Joint(name, kind, *ends, R, p, axis / length, _mimic(element.find("mimic"), where), _limits(element))
+
+
+def _mimic(element: Element | None, where: str) -> tuple[str, float, float] | None:
+    if element is None:
+        return None
     where = f"{where}, element <mimic>"
-    multiplier = _floats(mimic.get("multiplier", "1"), 1, f"{where}, field multiplier")[0]
-    offset = _floats(mimic.get("offset", "0"), 1, f"{where}, field offset")[0]
-    return Joint(
-        name, kind, *ends, R, p, axis / length, (checked.name(mimic.get("joint", ""), where), multiplier, offset)
-    )
+    multiplier = _floats(element.get("multiplier", "1"), 1, f"{where}, field multiplier")[0]
+    offset = _floats(element.get("offset", "0"), 1, f"{where}, field offset")[0]
+    return checked.name(element.get("joint", ""), where), multiplier, offset
+
+
+def _limits(joint: Element) -> dict[str, float]:
+    """What can be read of a <limit>: it only helps a draft."""
+    limits = {}
+    for name in ("lower", "upper", "velocity"):
+        with suppress(ValueError, AttributeError):
+            limits[name] = float(joint.find("limit").get(name, "nan"))  # type: ignore[union-attr]
+    return {name: value for name, value in limits.items() if math.isfinite(value)}
 
 
 def _end(element: Element, end: str, where: str) -> str:

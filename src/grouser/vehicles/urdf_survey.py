@@ -15,9 +15,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from grouser.vehicles.urdf_changes import body_axes, link_poses
 from grouser.vehicles.urdf_clues import Mesh, Mount, Size, crossing, lowest, means, motors, mounts, round_size, shapes
 from grouser.vehicles.urdf_model import Robot
+from grouser.vehicles.urdf_side import body_axes, link_poses
 
 Array = NDArray[np.float64]
 LEVEL = 0.5
