@@ -49,6 +49,17 @@ def nearest(given: str, names: Sequence[str], cutoff: float = 0.6) -> str:
     return f"did you mean '{near[0]:.60}'? " if near else ""
 
 
+def set_checked(row: Any, where: str, check: Callable[..., Any], *names: str, **options: Any) -> None:
+    """Check fields of a frozen dataclass and set each to the checked value; None stays where it is the default.
+
+    where: what stands before the name of a field in messages. options: of the check, such as count=3.
+    """
+    for name in names:
+        value = getattr(row, name)
+        if value is not None or row.__dataclass_fields__[name].default is not None:
+            object.__setattr__(row, name, check(value, name=f"{where} {name}", **options))
+
+
 class Checker:
     """Checks that raise one class of errors; `name` says what a value is, and where it stands."""
 

@@ -1,6 +1,8 @@
 """Errors. Each message is one sentence: what is wrong, where, and what would be right."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class GrouserError(Exception):
@@ -49,3 +51,13 @@ class PlanError(GrouserError):
 
 class StudyError(GrouserError):
     """A study, its file, its folder or the machines it runs on cannot be used."""
+
+
+@contextmanager
+def prefixed(prefix: str, error: type[GrouserError]) -> Iterator[None]:
+    """Put the place, such as "zoe.toml, ", before the message of an error of a class, unless it begins so."""
+    try:
+        yield
+    except error as reason:
+        message = str(reason)
+        raise error(message if message.startswith(prefix) else f"{prefix}{message}") from None

@@ -69,10 +69,35 @@ def check_file(path: str | os.PathLike[str], error: type[GrouserError]) -> None:
         raise error(f"{path}: is empty")
 
 
+def write_npz(
+    path: str | os.PathLike[str], what: str, schema: str, arrays: Mapping[str, Any], error: type[GrouserError]
+) -> None:
+    """Write arrays and the schema to a compressed .npz file, whole or not at all; `what` it is, for messages."""
+    import numpy as np
+
+    check_npz_name(path, what, error)
+    write_whole(path, lambda file: np.savez_compressed(file, schema=np.array(schema), **arrays), error)
+
+
+def check_npz_name(path: str | os.PathLike[str], what: str, error: type[GrouserError]) -> None:
+    """Refuse the name of a file that does not end in .npz."""
+    target = as_path(path, error)
+    if target.suffix.lower() != ".npz":
+        raise error(f"{target}: a {what} is saved as .npz; name the file {target.stem}.npz")
+
+
 def read_npz(
-    path: str | os.PathLike[str], error: type[GrouserError], *, data: bytes | None = None, most: int = MOST_BYTES
+    path: str | os.PathLike[str],
+    error: type[GrouserError],
+    *,
+    schema: str | None = None,
+    data: bytes | None = None,
+    most: int = MOST_BYTES,
 ) -> dict[str, Any]:
-    """The arrays of a .npz file by name; none of them may run code. With `data`, of its bytes, found at that path."""
+    """The arrays of a .npz file by name; none of them may run code.
+
+    schema: that its array `schema`, which is left out, must hold. data: its bytes, found at that path.
+    """
     import io
     import zipfile
 
@@ -86,10 +111,14 @@ def read_npz(
             size = sum(entry.file_size for entry in archive.infolist())
         if size <= most:
             with np.load(source, allow_pickle=False) as archive:
-                return {name: archive[name] for name in archive.files}
+                values = {name: archive[name] for name in archive.files}
     except Exception as reason:  # zipfile, zlib and NumPy raise a dozen kinds on damaged files
         raise error(f"{path}: not a readable .npz file ({str(reason)[:100]})") from None
-    raise error(f"{path}: unpacks to {size} bytes; at most {most} are read")
+    if size > most:
+        raise error(f"{path}: unpacks to {size} bytes; at most {most} are read")
+    if schema is not None:
+        check_schema(str(values.pop("schema", "")), str(path), schema, error)
+    return values
 
 
 def read_mesh(

@@ -35,19 +35,15 @@ class Pool(Generic[T]):
     def __init__(self, make: Callable[..., T]) -> None:
         """`make(owner, …)` makes one, from what `take` is called with."""
         self._make = make
-        self._free: dict[int, list[T]] = {}
+        self._free: Callable[[Any], list[T]] = once_each(lambda _: [])
 
     def take(self, owner: Any, *more: Any) -> T:
         """One that no other caller has."""
         try:
-            return self._free[id(owner)].pop()
-        except KeyError:
-            self._free[id(owner)] = []
-            weakref.finalize(owner, self._free.pop, id(owner), None)  # the number may be given to another object
+            return self._free(owner).pop()
         except IndexError:
-            pass
-        return self._make(owner, *more)
+            return self._make(owner, *more)
 
     def give(self, owner: Any, one: T) -> None:
         """Make it available to the next caller. After an error it may be dropped."""
-        self._free[id(owner)].append(one)
+        self._free(owner).append(one)

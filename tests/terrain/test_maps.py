@@ -9,7 +9,7 @@ import pytest
 import grouser as gr
 from grouser.errors import TerrainError
 from grouser.terrain import archive, crop, geotiff
-from grouser.terrain.nodata import Guess
+from grouser.terrain.source import Guess
 
 rasterio = pytest.importorskip("rasterio")
 
@@ -319,7 +319,7 @@ def test_a_picture_is_no_map_and_of_several_bands_the_first_is_taken_aloud(tmp_p
 
 
 def test_a_steep_place_is_named_with_all_digits_of_its_coordinates(tmp_path):
-    from grouser.terrain.steepness import steep_warning
+    from grouser.terrain.relief import steep_warning
 
     heights = rows()
     heights[30, 40] += 50.0

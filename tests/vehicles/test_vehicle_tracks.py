@@ -54,7 +54,7 @@ def test_seen_in_a_mirror_the_tracks_change_sides():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"wheels": 1}, "field wheels: 1 is not a whole number from 2"), ({"wheels": 2.5}, "field wheels"),
+        ({"wheels": 1}, "field wheels: 1 is not a whole number between 2"), ({"wheels": 2.5}, "field wheels"),
         ({"length": 0.0}, "length"), ({"mass": -1.0}, "mass"), ({"radius": "big"}, "radius"),
         ({"xyz": (1, 2)}, "xyz"), ({"actuated": 1}, "actuated"), ({"width": 0.0}, "width"),
     ],

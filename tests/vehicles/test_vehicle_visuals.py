@@ -17,7 +17,7 @@ from grouser.vehicles import Visual
 from grouser.vehicles.hull import hull_of_mesh
 from grouser.vehicles.mesh import MeshPart, read_mesh
 from grouser.vehicles.mesh_path import VARIABLES, find_mesh
-from grouser.vehicles.simplify import fewer, simplified
+from grouser.vehicles.visual_meshes import fewer, simplified
 from tests.vehicles.visual_files import HULL_XYZ, WRITERS, body_points, wedge, write_dae, write_robot, write_stl
 
 pytest.importorskip("trimesh")

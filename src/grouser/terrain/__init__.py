@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from grouser.terrain.ground import GroundSample, Terrain
     from grouser.terrain.ground_map import GroundMap, read_ground_map
     from grouser.terrain.mesh import mesh
+    from grouser.terrain.relief import steep_warning, steepest
     from grouser.terrain.rough import rough
     from grouser.terrain.shapes import moved, plane, ramp, slope, stack
     from grouser.terrain.soil_raster import SoilRaster, polygons, read_soils
     from grouser.terrain.soils import Soil, Soils, soils
     from grouser.terrain.spec import parse
-    from grouser.terrain.steepness import steep_warning, steepest
 
 __all__ = [
     "GroundMap", "GroundSample", "Soil", "SoilRaster", "Soils", "Terrain", "grid", "law", "mesh", "moved", "parse",

@@ -19,15 +19,14 @@ from typing import IO, Any
 import numpy as np
 
 from grouser.checks import shown
-from grouser.errors import TerrainError
-from grouser.files import check_schema, read_npz, write_whole
+from grouser.errors import TerrainError, prefixed
+from grouser.files import check_npz_name, read_npz, write_whole
 from grouser.terrain.grid import grid, spline
 from grouser.terrain.ground import Bounds, Terrain, checked
 from grouser.terrain.mesh import mesh
 from grouser.terrain.shapes import moved, plane, ramp, slope, stack
 from grouser.terrain.soils import Soil, rebuilt_soils, stored_soil
 from grouser.terrain.source import Source, covers
-from grouser.terrain.window import nodes
 
 SCHEMA = "grouser/terrain@1"
 MOST_BYTES = 2_000_000_000
@@ -42,11 +41,9 @@ BUILDERS: dict[str, Callable[..., Terrain]] = {
 
 def save(terrain: Terrain, path: str | os.PathLike[str]) -> None:
     """Write a terrain to a .npz file, whole or not at all."""
-    target = Path(path)
-    if target.suffix.lower() != ".npz":
-        raise TerrainError(f"{target}: a terrain is saved as .npz; name the file {target.stem}.npz")
+    check_npz_name(path, "terrain", TerrainError)
     require_settings(terrain)
-    write_whole(target, lambda file: _write(terrain, file), TerrainError)
+    write_whole(path, lambda file: _write(terrain, file), TerrainError)
 
 
 def pack(terrain: Terrain) -> bytes:
@@ -74,19 +71,17 @@ def load(path: Path, data: bytes | None = None, window: Bounds | None = None) ->
         found = _window(path, window)
         if found is not None:
             return found
-    arrays = read_npz(path, TerrainError, data=data, most=MOST_BYTES)
-    check_schema(str(arrays.pop("schema", "")), str(path), SCHEMA, TerrainError)
+    arrays = read_npz(path, TerrainError, schema=SCHEMA, data=data, most=MOST_BYTES)
     try:
-        return _from_tree(json.loads(str(arrays.pop("terrain", ""))), arrays, depth=0)
-    except TerrainError as error:
-        raise TerrainError(f"{path}: {error}") from None
+        with prefixed(f"{path}: ", TerrainError):
+            return _from_tree(json.loads(str(arrays.pop("terrain", ""))), arrays, depth=0)
     except (ValueError, RecursionError):
         raise TerrainError(f"{path}: its entry 'terrain' is not JSON; save the terrain again") from None
 
 
 def _window(path: Path, window: Bounds) -> Terrain | None:
     """A part of a grid whose heights are stored as they are; None where they are not, or it is no grid."""
-    from grouser.terrain.crop import cropped
+    from grouser.terrain.crop import AROUND, cropped, meets, nodes_within
 
     try:
         with np.load(path, allow_pickle=False) as archive:
@@ -94,26 +89,21 @@ def _window(path: Path, window: Bounds) -> Terrain | None:
             values = dict(tree["settings"])
             if tree["kind"] != "grid" or str(archive["schema"]) != SCHEMA:
                 return None
-            heights = stored_array(path, values["heights"]["array"])
-            if heights is None:
-                return None
+            values["heights"] = stored_array(path, values["heights"]["array"])
             for name in ("x", "y"):
-                values[name] = archive[values[name]["array"]]
-        if heights.shape != (len(values["x"]), len(values["y"])):
+                values[name] = checked.array(archive[values[name]["array"]], name, (None,))
+        if values["heights"] is None or values["heights"].shape != (len(values["x"]), len(values["y"])):
             return None
     except Exception:  # damaged files raise a dozen kinds; reading it whole names the trouble
         return None
     source = Source.of(tree.get("source")) or Source()
-    x, y = (checked.array(values[name], name, (None,)) for name in ("x", "y"))
-    whole = (float(x[0]), float(x[-1]), float(y[0]), float(y[-1]))
-    i, j = (nodes(axis, *ends, 1) for axis, ends in ((x, window[:2]), (y, window[2:])))
-    if window[0] >= whole[1] or window[1] <= whole[0] or window[2] >= whole[3] or window[3] <= whole[2]:
+    (xmin, xmax), (ymin, ymax) = (values[name][[0, -1]].tolist() for name in ("x", "y"))
+    whole = (xmin, xmax, ymin, ymax)
+    part = nodes_within(values, window, AROUND["grid"]) if meets(window, whole) else None
+    if part is None:
         raise TerrainError(f"{path}: nothing of the map is within {covers(window)}; it covers {covers(whole)}")
-    made = grid(
-        np.array(heights[i, j]), x[i], y[j], interpolation=values["interpolation"],
-        description=str(tree.get("description", "")),
-    )  # fmt: skip
-    return cropped(replace(made, source=replace(source, whole=source.whole or whole)), window)
+    source = replace(source, whole=source.whole or whole)
+    return cropped(rebuild("grid", {**values, **part}, (), str(tree.get("description", "")), source), window)
 
 
 def stored_array(path: Path, name: str) -> np.ndarray[Any, Any] | None:
@@ -179,7 +169,11 @@ def require_settings(terrain: Terrain) -> None:
 
 
 def rebuild(
-    kind: str, settings: Mapping[str, Any], children: Sequence[Terrain], description: str, source: Source | None = None
+    kind: str,
+    settings: Mapping[str, Any],
+    children: Sequence[Terrain] = (),
+    description: str = "",
+    source: Source | None = None,
 ) -> Terrain:
     """Call the function that makes this kind of terrain; its own checks apply."""
     builder = BUILDERS.get(kind)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from pathlib import Path
 from typing import IO, Any
@@ -14,8 +13,7 @@ from grouser.errors import TerrainError
 from grouser.files import check_file
 from grouser.terrain.grid import MOST_NODES
 from grouser.terrain.ground import checked
-from grouser.terrain.nodata import Guess
-from grouser.terrain.source import Source
+from grouser.terrain.source import Source, read_guessing
 from grouser.terrain.window import Rows, Wanted, means
 
 NO_DATA = -9999.0
@@ -37,7 +35,7 @@ def read_ascii_heights(path: Path, wanted: Wanted, most: int) -> tuple[Rows, Sou
     """Heights [m] of an ESRI ASCII grid or of a window of it, and what was found out about them."""
     with path.open("rb") as stream:
         header, start = _header(_ascii(stream.read(LONGEST_HEADER), 0, path), path)
-        columns, rows = _count(header, "ncols", path), _count(header, "nrows", path)
+        columns, rows = (checked.count(_field(header, name, path), f"{path}: {name}") for name in ("ncols", "nrows"))
         if columns < 2 or rows < 2 or columns * rows > most:
             raise TerrainError(f"{path}: {columns} columns × {rows} rows; from 2 × 2 to {most} nodes are read")
         cell = checked.number(_field(header, "cellsize", path), f"{path}: cellsize", low=1e-6, high=1e6)
@@ -53,27 +51,12 @@ def read_ascii_heights(path: Path, wanted: Wanted, most: int) -> tuple[Rows, Sou
         values = _values(stream, start, path, columns * rows, wanted)
     missing = header.get("nodata_value", NO_DATA) if wanted.nodata is None else wanted.nodata
     values[values == missing] = np.nan
-    guess, kept = Guess(), values
-    while True:
-        kept = values.copy()
-        guess.clear(kept)
-        if not guess.refuted():
-            break
-        guess = Guess((*guess.never, *guess.refuted()))
+    kept, guess = read_guessing(lambda guess: guess.clear(values.copy()))
     step = wanted.step
     all_rows = kept.reshape(rows, columns)
     part = all_rows[window.row : window.row + window.rows * step, window.column : window.column + window.columns * step]
-    note = guess.note(path.name, columns * rows)
-    found = Source(
-        file=path.name,
-        stored="text",
-        nodata=min(guess.count, default=None if math.isnan(missing) else missing),
-        guessed=bool(guess.count),
-        step=step,
-        whole=window.whole,
-        notes=(note,) if note else (),
-    )
-    return Rows(means(part, step), window.x, window.y), found
+    source = guess.source(path.name, columns * rows, missing, stored="text", step=step, whole=window.whole)
+    return Rows(means(part, step), window.x, window.y), source
 
 
 def _values(stream: IO[bytes], start: int, path: Path, count: int, wanted: Wanted) -> FloatArray:
@@ -133,13 +116,6 @@ def _field(header: dict[str, float], name: str, path: Path) -> float:
     if name not in header:
         raise TerrainError(f"{path}: its header has no {name}; it needs ncols, nrows, xllcorner, yllcorner, cellsize")
     return checked.number(header[name], f"{path}: {name}")
-
-
-def _count(header: dict[str, float], name: str, path: Path) -> int:
-    value = _field(header, name, path)
-    if value != int(value):
-        raise TerrainError(f"{path}: {name} is {value:g}; it must be a whole number")
-    return int(value)
 
 
 def _numbers(text: str, path: Path) -> Any:

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from grouser.checks import shown
-from grouser.errors import TerrainError
-from grouser.files import check_file, read_mesh
+from grouser.errors import TerrainError, prefixed
+from grouser.files import as_path, check_file, read_mesh
 from grouser.terrain.archive import load
 from grouser.terrain.crop import coarser, cropped
 from grouser.terrain.esri import read_ascii_heights
-from grouser.terrain.grid import AT_ONCE, INTERPOLATIONS, MOST_NODES, MOST_SINGLE_NODES, grid, single_grid
-from grouser.terrain.ground import Bounds, Terrain, checked
+from grouser.terrain.grid import INTERPOLATIONS, MOST_NODES, MOST_SINGLE_NODES, grid, parts, single_grid
+from grouser.terrain.ground import Terrain, checked, rectangle
 from grouser.terrain.mesh import MOST_TRIANGLES, mesh
 from grouser.terrain.source import Source
 from grouser.terrain.window import Rows, Wanted
@@ -53,48 +53,33 @@ def read(
     progress: called as progress(done, total) now and then.
     """
     interpolation = checked.choice(interpolation, "interpolation", INTERPOLATIONS)
-    if not isinstance(path, (str, os.PathLike)):
-        raise TerrainError(f"{path!r:.60} is not the path of a terrain file")
-    file = Path(path)
+    file = as_path(path, TerrainError)
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
         raise TerrainError(f"{file}: a terrain file ends in one of {', '.join(SUFFIXES)}")
     wanted = Wanted(
-        None if bounds is None else _rectangle(bounds),
+        None if bounds is None else rectangle(bounds),
         checked.count(step, "step", most=10_000),
         None if nodata is None else checked.real(nodata, "nodata").item(),
         progress,
     )
-    _check_size(file, whole=suffix not in (".tif", ".tiff"))
+    check_file(file, TerrainError)
+    if suffix not in (".tif", ".tiff") and file.stat().st_size > LARGEST_FILE:
+        raise TerrainError(f"{file}: {file.stat().st_size} bytes; at most {LARGEST_FILE} are read")
     try:
-        if suffix == ".npz":
-            return _part(load(file, window=wanted.bounds), wanted, file)
-        try:
+        with prefixed(f"{file}: ", TerrainError):
             if suffix in (".asc", ".tif", ".tiff"):
                 return _read_map(file, wanted, interpolation)
-            vertices, faces = read_mesh(file, TerrainError, limit=LARGEST_FILE, most_triangles=MOST_TRIANGLES)
-            return _part(mesh(vertices, faces, description=f"mesh {file.name}"), wanted, file)
-        except TerrainError as error:
-            message = str(error)
-            raise TerrainError(message if message.startswith(f"{file}: ") else f"{file}: {message}") from None
+            if suffix == ".npz":
+                ground = load(file, window=wanted.bounds)
+            else:
+                vertices, faces = read_mesh(file, TerrainError, limit=LARGEST_FILE, most_triangles=MOST_TRIANGLES)
+                ground = mesh(vertices, faces, description=f"mesh {file.name}")
+            return coarser(ground if wanted.bounds is None else cropped(ground, wanted.bounds), wanted.step)
     except (OSError, ValueError) as error:
         raise TerrainError(f"{shown(str(file))}: cannot be read: {error}") from None
     except MemoryError:
         raise TerrainError(f"{file}: does not fit in memory; cut out a part with crop=… (bounds=…)") from None
-
-
-def _rectangle(bounds: Sequence[float]) -> Bounds:
-    xmin, xmax, ymin, ymax = checked.numbers(bounds, 4, "bounds")
-    if not (xmin < xmax and ymin < ymax):
-        raise TerrainError(f"bounds: ({xmin:g}, {xmax:g}, {ymin:g}, {ymax:g}) are not (xmin, xmax, ymin, ymax) [m]")
-    return xmin, xmax, ymin, ymax
-
-
-def _check_size(path: Path, *, whole: bool) -> None:
-    check_file(path, TerrainError)
-    size = path.stat().st_size
-    if whole and size > LARGEST_FILE:
-        raise TerrainError(f"{path}: {size} bytes; at most {LARGEST_FILE} are read")
 
 
 def _read_map(path: Path, wanted: Wanted, interpolation: str) -> Terrain:
@@ -122,12 +107,10 @@ def _single(rows: Rows) -> Any:
     h = rows.heights
     if h.dtype == np.float32:
         return h
-    size = max(1, AT_ONCE // h.shape[1])
     made = np.empty(h.shape, dtype=np.float32)
-    for first in range(0, len(h), size):
-        part = h[first : first + size]
-        made[first : first + size] = np.clip(part, -1e30, 1e30)
-        if not np.array_equal(made[first : first + size], part, equal_nan=True):
+    for part in parts(*h.shape):
+        made[part] = np.clip(h[part], -1e30, 1e30)
+        if not np.array_equal(made[part], h[part], equal_nan=True):
             return h
     return made
 
@@ -143,12 +126,3 @@ def _check_degrees(ground: Terrain, source: Source) -> None:
             f"its heights span {rise:.4g} m over {side:.4g} m, so its coordinates must be degrees; reproject it to "
             "metres (gdalwarp -t_srs, a UTM zone)"
         )
-
-
-def _part(ground: Terrain, wanted: Wanted, file: Path) -> Terrain:
-    """What is wanted of a terrain that was read whole."""
-    try:
-        found = ground if wanted.bounds is None else cropped(ground, wanted.bounds)
-        return coarser(found, wanted.step)
-    except TerrainError as error:
-        raise TerrainError(f"{file}: {error}") from None

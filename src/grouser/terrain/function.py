@@ -13,7 +13,7 @@ from grouser._kernels.terrain.function import own_curvature, own_ground
 from grouser.checks import shown
 from grouser.errors import TerrainError
 from grouser.law import Function, LawParameter, OwnLaw, decorated
-from grouser.terrain.ground import EVERYWHERE, Bounds, Terrain, checked
+from grouser.terrain.ground import EVERYWHERE, Bounds, Terrain, rectangle
 
 
 class _Formula(OwnLaw):
@@ -83,11 +83,7 @@ def _ground(formula: _Formula, bounds: Bounds, kind: Any) -> Any:
 
 
 def _limits(bounds: Any) -> Bounds:
-    if not isinstance(bounds, (tuple, list)) or len(bounds) != 4:
+    """The rectangle of a formula; one that does not end has numbers too."""
+    if not isinstance(bounds, (tuple, list)):
         raise TerrainError(f"bounds is {shown(bounds)}; it must be (xmin, xmax, ymin, ymax) [m]")
-    names = ("xmin", "xmax", "ymin", "ymax")
-    clipped = (value if value not in (-math.inf, math.inf) else math.copysign(1e9, value) for value in bounds)
-    xmin, xmax, ymin, ymax = (checked.number(v, f"bounds {name}") for v, name in zip(clipped, names, strict=True))
-    if not (xmin < xmax and ymin < ymax):
-        raise TerrainError(f"bounds is {shown(bounds)}; xmin must be below xmax and ymin below ymax")
-    return xmin, xmax, ymin, ymax
+    return rectangle([math.copysign(1e9, value) if value in (-math.inf, math.inf) else value for value in bounds])

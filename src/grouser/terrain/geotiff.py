@@ -7,8 +7,9 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +17,7 @@ import numpy.typing as npt
 from grouser.checks import shown
 from grouser.errors import TerrainError
 from grouser.files import check_file
-from grouser.terrain.nodata import Guess
-from grouser.terrain.source import Source
+from grouser.terrain.source import Guess, Source, read_guessing
 from grouser.terrain.window import Rows, Wanted, means
 
 CACHE = 32
@@ -29,21 +29,6 @@ FEET = ("ft", "foot", "feet", "us survey foot", "us survey feet", "ftus", "us-ft
 WEB_MERCATOR = (3857, 3395, 900913)
 EARTH = 6_378_137.0
 """Radius [m] on which web maps are drawn."""
-
-
-class Band(NamedTuple):
-    """A band as it stands in the file: rows from north to south, each from west to east."""
-
-    values: Any
-    """Masked where there is no data, shape (rows, columns)."""
-    west: float
-    """x of the western border [m]."""
-    north: float
-    """y of the northern border [m]."""
-    width: float
-    """Of a cell, west to east [m]."""
-    height: float
-    """Of a cell, south to north [m]."""
 
 
 @contextmanager
@@ -127,30 +112,20 @@ def read_heights(path: Path, wanted: Wanted, most: int) -> tuple[Rows, Source]:
             raise TerrainError(
                 f"{path}: its first band is the {source.colorinterp[0].name} of a picture; give a map of heights"
             )
-        bands = f"{path.name}: has {source.count} bands, heights are those of the first" if source.count > 1 else ""
+        bands = [f"{path.name}: has {source.count} bands, heights are those of the first"] * (source.count > 1)
         window = wanted.window(path, _axes(source), most)
-        guess, heights = Guess(), None
-        while heights is None:
-            heights = _read(source, window, wanted, guess)
-            if guess.refuted():  # heights that look like no data: once more, with them
-                guess, heights = Guess((*guess.never, *guess.refuted())), None
-        epsg = None if crs is None else crs.to_epsg()
-        called = "" if crs is None else _name(crs)
-        declared = source.nodata if wanted.nodata is None else wanted.nodata
-        nodes = window.rows * window.columns * wanted.step**2
-        note = guess.note(path.name, nodes)
-        found = Source(
-            file=path.name,
+        heights, guess = read_guessing(lambda guess: _read(source, window, wanted, guess))
+        found = guess.source(
+            path.name,
+            window.rows * window.columns * wanted.step**2,
+            source.nodata if wanted.nodata is None else wanted.nodata,
             stored=kind,
-            crs=called,
-            epsg=epsg,
-            nodata=min(guess.count, default=None if declared is None or math.isnan(declared) else float(declared)),
-            guessed=bool(guess.count),
+            crs="" if crs is None else _name(crs),
+            epsg=None if crs is None else crs.to_epsg(),
             step=wanted.step,
             whole=window.whole,
-            notes=tuple(filter(None, (note, bands))),
         )
-    return Rows(heights, window.x, window.y), found
+    return Rows(heights, window.x, window.y), replace(found, notes=(*found.notes, *bands))
 
 
 def _axes(source: Any) -> tuple[tuple[float, float, int], tuple[float, float, int]]:
@@ -207,9 +182,9 @@ def read_classes(path: Path) -> tuple[npt.NDArray[Any], tuple[float, float], flo
             raise TerrainError(
                 f"{path}: {source.width} columns × {source.height} rows; from 1 × 1 to {MOST_CELLS} nodes are read"
             )
-        place = source.transform
-        band = Band(source.read(1, masked=True), place.c, place.f, place.a, -place.e)
-    if abs(band.width - band.height) > 1e-6 * band.width:
-        raise TerrainError(f"{path}: its cells are {band.width:g} × {band.height:g} m; make them square (gdalwarp -tr)")
-    values = np.ma.filled(band.values.astype(np.int64), NO_CLASS)
-    return values[::-1].T, (band.west, band.north - band.height * len(values)), band.width
+        place, band = source.transform, source.read(1, masked=True)  # rows from north to south
+    width, height = place.a, -place.e
+    if abs(width - height) > 1e-6 * width:
+        raise TerrainError(f"{path}: its cells are {width:g} × {height:g} m; make them square (gdalwarp -tr)")
+    values = np.ma.filled(band.astype(np.int64), NO_CLASS)
+    return values[::-1].T, (place.c, place.f - height * len(values)), width

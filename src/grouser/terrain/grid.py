@@ -45,10 +45,9 @@ def grid(
     """
     interpolation = checked.choice(interpolation, "interpolation", INTERPOLATIONS)
     if interpolation == "bilinear" and getattr(heights, "dtype", None) == np.float32 and np.ndim(heights) == 2:
-        if np.size(heights) > MOST_SINGLE_NODES:
-            raise TerrainError(
-                f"heights: has {np.size(heights)} entries, at most {MOST_SINGLE_NODES} are accepted; cut out a part"
-            )
+        size = np.size(heights)
+        if size > MOST_SINGLE_NODES:
+            raise TerrainError(f"heights: has {size} entries, at most {MOST_SINGLE_NODES} are accepted; cut out a part")
         if np.ma.is_masked(heights):
             raise TerrainError("heights: has masked entries, which are not numbers; fill them with NaN first")
         return single_grid(np.array(heights, order="K"), x, y, description=description)

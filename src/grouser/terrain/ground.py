@@ -109,7 +109,7 @@ class Terrain:
             folded = self.has_edges or self.kind == "function" or any(child.is_folded for child in self.children)
         if not folded:
             return False
-        from grouser.terrain.steepness import steepest
+        from grouser.terrain.relief import steepest
 
         return steepest(self).degrees <= 70.0
 
@@ -236,6 +236,14 @@ class Terrain:
         from grouser.terrain.source import covers
 
         return TerrainError(f"no ground at (x, y) = ({x:.10g}, {y:.10g}) m; the map lies within {covers(self.bounds)}")
+
+
+def rectangle(bounds: Any) -> Bounds:
+    """A rectangle that a user gave, (xmin, xmax, ymin, ymax) [m]."""
+    xmin, xmax, ymin, ymax = checked.numbers(bounds, 4, "bounds")
+    if not (xmin < xmax and ymin < ymax):
+        raise TerrainError(f"bounds: ({xmin:g}, {xmax:g}, {ymin:g}, {ymax:g}) are not (xmin, xmax, ymin, ymax) [m]")
+    return xmin, xmax, ymin, ymax
 
 
 def _points(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[FloatArray, tuple[int, ...]]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grouser.checks import FloatArray
-from grouser.errors import TerrainError
-from grouser.files import check_schema, read_npz, write_whole
+from grouser.checks import FloatArray, set_checked
+from grouser.errors import TerrainError, prefixed
+from grouser.files import read_npz, write_npz
 from grouser.pictures import draw
 from grouser.terrain.ground import checked
 from grouser.terrain.soil_raster import SoilRaster
@@ -62,13 +61,9 @@ class GroundMap:
             if value.shape != shape or (name == "mean" and not value.size) or not np.isfinite(value).all():
                 raise TerrainError(f"ground map: {name} has shape {value.shape}; it needs finite numbers (nx, ny, {n})")
             object.__setattr__(self, name, value)
-        x, y = checked.numbers(self.origin, 2, "ground map origin")
-        object.__setattr__(self, "origin", (x, y))
         object.__setattr__(self, "names", tuple(str(name) for name in self.names))
-        for name in ("cell", "length"):
-            object.__setattr__(
-                self, name, checked.number(getattr(self, name), f"ground map {name}", low=1e-6, high=1e6)
-            )
+        set_checked(self, "ground map", checked.numbers, "origin", count=2)
+        set_checked(self, "ground map", checked.number, "cell", "length", low=1e-6, high=1e6)
 
     def __repr__(self) -> str:
         nx, ny, _ = self.mean.shape
@@ -140,18 +135,10 @@ class GroundMap:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a .npz file that `read_ground_map` reads; replaced whole or not at all."""
-        target = Path(path)
-        if target.suffix.lower() != ".npz":
-            raise TerrainError(f"{target}: a ground map is saved as .npz; name the file {target.stem}.npz")
         # Sigmas need no more than seven digits; covariances are most of the file.
         arrays = {name: getattr(self, name).astype(np.float32 if "cov" in name else np.float64) for name in ARRAYS}
-        numbers = np.array([*self.origin, self.cell, self.length])
-        names = np.array(self.names)
-        write_whole(
-            target,
-            lambda file: np.savez_compressed(file, schema=np.array(SCHEMA), names=names, place=numbers, **arrays),
-            TerrainError,
-        )
+        arrays |= {"names": np.array(self.names), "place": np.array([*self.origin, self.cell, self.length])}
+        write_npz(path, "ground map", SCHEMA, arrays, TerrainError)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Each parameter and its sigma over x, y, with the path that was driven; saved to a path."""
@@ -164,14 +151,11 @@ ARRAYS = ("mean", "covariance", "outside_mean", "outside_covariance", "path")
 
 def read_ground_map(path: str | os.PathLike[str]) -> GroundMap:
     """Read a map that `GroundMap.save` wrote (.npz)."""
-    values = read_npz(path, TerrainError, most=MOST_BYTES)
-    check_schema(str(values.get("schema", "")), str(path), SCHEMA, TerrainError)
+    values = read_npz(path, TerrainError, schema=SCHEMA, most=MOST_BYTES)
     try:
         x, y, cell, length = values["place"].tolist()
-        names = tuple(str(name) for name in values["names"].tolist())
-        arrays = {name: np.asarray(values[name], dtype=np.float64) for name in ARRAYS}
-        return GroundMap(names=names, origin=(x, y), cell=cell, length=length, **arrays)
-    except TerrainError as error:
-        raise TerrainError(f"{path}: {error}") from None
+        arrays = {name: values[name] for name in ARRAYS}
+        with prefixed(f"{path}: ", TerrainError):
+            return GroundMap(names=values["names"].tolist(), origin=(x, y), cell=cell, length=length, **arrays)
     except (KeyError, ValueError, TypeError) as error:
         raise TerrainError(f"{path}: is not a whole ground map ({error!s:.100}); make it again") from None

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from grouser.checks import FloatArray, shown
-from grouser.errors import TerrainError
-from grouser.files import check_schema, read_npz, write_whole
+from grouser.checks import FloatArray, set_checked, shown
+from grouser.errors import TerrainError, prefixed
+from grouser.files import as_path, read_npz, write_npz
 from grouser.terrain.ground import checked
 
 NO_CLASS = 255
@@ -52,11 +51,9 @@ class SoilRaster:
         classes = np.array(given, dtype=np.uint8, order="C")
         classes.flags.writeable = False
         object.__setattr__(self, "classes", classes)
-        x, y = checked.numbers(self.origin, 2, "soil raster origin")
-        object.__setattr__(self, "origin", (x, y))
-        object.__setattr__(self, "cell", checked.number(self.cell, "soil raster cell", low=1e-6, high=1e6))
-        if self.outside is not None:
-            object.__setattr__(self, "outside", checked.count(self.outside, "soil raster outside", least=0, most=255))
+        set_checked(self, "soil raster", checked.numbers, "origin", count=2)
+        set_checked(self, "soil raster", checked.number, "cell", low=1e-6, high=1e6)
+        set_checked(self, "soil raster", checked.count, "outside", least=0, most=NO_CLASS)
 
     def __repr__(self) -> str:
         nx, ny = self.classes.shape
@@ -73,18 +70,9 @@ class SoilRaster:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a .npz file that `grouser.terrain.read_soils` reads; replaced whole or not at all."""
-        target = Path(path)
-        if target.suffix.lower() != ".npz":
-            raise TerrainError(f"{target}: a soil raster is saved as .npz; name the file {target.stem}.npz")
-        numbers = np.array([*self.origin, self.cell])
         outside = np.array(-1 if self.outside is None else self.outside)
-        write_whole(
-            target,
-            lambda file: np.savez_compressed(
-                file, schema=np.array(SCHEMA), classes=self.classes, place=numbers, outside=outside
-            ),
-            TerrainError,
-        )
+        arrays = {"classes": self.classes, "place": np.array([*self.origin, self.cell]), "outside": outside}
+        write_npz(path, "soil raster", SCHEMA, arrays, TerrainError)
 
 
 def read_soils(path: str | os.PathLike[str]) -> SoilRaster:
@@ -93,9 +81,7 @@ def read_soils(path: str | os.PathLike[str]) -> SoilRaster:
     path: .npz (from `SoilRaster.save`), .tif or .tiff (GeoTIFF in metres with square cells, north up; its first band
         holds whole numbers from 0 to 254; cells without data have no class; needs grouser[geo]).
     """
-    if not isinstance(path, (str, os.PathLike)):
-        raise TerrainError(f"{path!r:.60} is not the path of a soil raster")
-    file = Path(path)
+    file = as_path(path, TerrainError)
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
         raise TerrainError(f"{file}: a soil raster ends in one of {', '.join(SUFFIXES)}")
@@ -103,23 +89,16 @@ def read_soils(path: str | os.PathLike[str]) -> SoilRaster:
         from grouser.terrain.geotiff import read_classes
 
         classes, origin, cell = read_classes(file)
-        return _named(file, classes=classes, origin=origin, cell=cell)
-    values = read_npz(file, TerrainError)
-    check_schema(str(values.get("schema", "")), str(file), SCHEMA, TerrainError)
-    try:
-        x, y, cell = values["place"].tolist()
-        outside = int(values["outside"])
-        classes = values["classes"]
-    except (KeyError, TypeError, ValueError):
-        raise TerrainError(f"{file}: lacks classes, place or outside; save the raster again") from None
-    return _named(file, classes=classes, origin=(x, y), cell=cell, outside=None if outside < 0 else outside)
-
-
-def _named(file: Path, **values: Any) -> SoilRaster:
-    try:
-        return SoilRaster(**values)
-    except TerrainError as error:
-        raise TerrainError(f"{file}: {error}") from None
+        outside = -1
+    else:
+        values = read_npz(file, TerrainError, schema=SCHEMA)
+        try:
+            x, y, cell = values["place"].tolist()
+            classes, origin, outside = values["classes"], (x, y), int(values["outside"])
+        except (KeyError, TypeError, ValueError):
+            raise TerrainError(f"{file}: lacks classes, place or outside; save the raster again") from None
+    with prefixed(f"{file}: ", TerrainError):
+        return SoilRaster(classes=classes, origin=origin, cell=cell, outside=None if outside < 0 else outside)
 
 
 def polygons(shapes: Iterable[tuple[int, npt.ArrayLike]], *, cell: float, background: int | None = None) -> SoilRaster:

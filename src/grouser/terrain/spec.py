@@ -8,10 +8,8 @@ from typing import Any
 
 from grouser import terrain
 from grouser.checks import shown
-from grouser.errors import TerrainError
-from grouser.terrain.ground import Terrain
-
-Value = float | int | str | bool
+from grouser.errors import TerrainError, prefixed
+from grouser.terrain.ground import Bounds, Terrain
 
 
 def _yes_or_no(text: str) -> bool:
@@ -20,7 +18,18 @@ def _yes_or_no(text: str) -> bool:
     return text.lower() in ("yes", "true")
 
 
-_Keys = dict[str, Callable[[str], Value]]
+def _rectangle(text: str) -> Bounds:
+    x0, y0, x1, y1 = map(float, text.split(","))
+    return min(x0, x1), max(x0, x1), min(y0, y1), max(y0, y1)
+
+
+_Keys = dict[str, Callable[[str], Any]]
+_WANTED: dict[Any, str] = {
+    float: "a number",
+    int: "a whole number",
+    _yes_or_no: "yes or no",
+    _rectangle: "x0,y0,x1,y1 of two opposite corners",
+}
 _SHAPE = dict.fromkeys(("height", "deg", "length", "top", "width", "x", "y", "heading_deg"), float)
 KINDS: dict[str, tuple[str, _Keys, tuple[str, ...]]] = {
     "flat": ("plane", {"height": float}, ()),
@@ -34,7 +43,7 @@ KINDS: dict[str, tuple[str, _Keys, tuple[str, ...]]] = {
 }
 """The function of `grouser.terrain`, loaded when used; the keys with their types, and the keys that must be given."""
 _OF_FILE = re.compile(r"(?P<path>.+\.(?:npz|asc|tiff?|stl|obj|ply))(?::(?P<rest>.*))?", re.IGNORECASE | re.DOTALL)
-_FILE_KEYS = ("crop", "step", "nodata", "interpolation")
+_FILE_KEYS: _Keys = {"crop": _rectangle, "step": int, "nodata": float, "interpolation": str}
 
 
 def parse(text: str, *, progress: Callable[[int, int], None] | None = None) -> Terrain:
@@ -53,31 +62,19 @@ def parse(text: str, *, progress: Callable[[int, int], None] | None = None) -> T
 
         of_file = _OF_FILE.fullmatch(text.strip())
         if of_file:
-            return read(of_file["path"], **_wanted(of_file["rest"] or "", of_file["path"]), progress=progress)
+            wanted = _values(of_file["rest"] or "", _FILE_KEYS, of_file["path"])
+            return read(of_file["path"], bounds=wanted.pop("crop", None), progress=progress, **wanted)
         raise TerrainError(
             f"no terrain {shown(text)}; write {', '.join(KINDS)}, or a file ending in {', '.join(SUFFIXES)}"
         )
     builder, keys, required = KINDS[kind]
-    arguments: dict[str, Value] = {}
-    for item in filter(None, (part.strip() for part in rest.split(","))):
-        key, equals, value = (word.strip() for word in item.partition("="))
-        if key not in keys or not equals:
-            raise TerrainError(f"terrain {kind}: no key {shown(item)}; write key=value with keys {', '.join(keys)}")
-        if key in arguments:
-            raise TerrainError(f"terrain {kind}: {key} is given twice; give it once")
-        try:
-            arguments[key] = keys[key](value)
-        except ValueError:
-            wanted = {float: "a number", int: "a whole number"}.get(keys[key], "yes or no")  # type: ignore[call-overload]
-            raise TerrainError(f"terrain {kind}: {key} is {shown(value)}; it must be {wanted}") from None
+    arguments = _values(rest, keys, f"terrain {kind}")
     missing = [key for key in required if key not in arguments]
     if missing:
         raise TerrainError(f"terrain {kind}: needs {', '.join(missing)}; its keys are {', '.join(keys)}")
-    try:
+    with prefixed(f"terrain {kind}: ", TerrainError):
         made: Terrain = getattr(terrain, builder)(**arguments)
         return made
-    except TerrainError as error:
-        raise TerrainError(f"terrain {kind}: {error}") from None
 
 
 def file_of(text: str) -> str | None:
@@ -86,36 +83,23 @@ def file_of(text: str) -> str | None:
     return found["path"] if found else None
 
 
-def _wanted(rest: str, path: str) -> dict[str, Any]:
-    """What `read` is asked for; a number without a key belongs to the key before it."""
-    given: dict[str, list[str]] = {}
-    last = ""
+def _values(rest: str, keys: _Keys, where: str) -> dict[str, Any]:
+    """The values of "key=value,key=value"; numbers without a key belong to the crop before them."""
+    given: dict[str, str] = {}
     for item in filter(None, (part.strip() for part in rest.split(","))):
         key, equals, value = (word.strip() for word in item.partition("="))
-        if not equals and last == "crop":
-            given[last].append(key)
+        if not equals and list(given)[-1:] == ["crop"]:
+            given["crop"] += f",{key}"
             continue
-        if key not in _FILE_KEYS or not equals:
-            raise TerrainError(f"{path}: no key {shown(item)}; write key=value with keys {', '.join(_FILE_KEYS)}")
+        if key not in keys or not equals:
+            raise TerrainError(f"{where}: no key {shown(item)}; write key=value with keys {', '.join(keys)}")
         if key in given:
-            raise TerrainError(f"{path}: {key} is given twice; give it once")
-        given[key], last = [value], key
-    found: dict[str, Any] = {}
-    if "crop" in given:
+            raise TerrainError(f"{where}: {key} is given twice; give it once")
+        given[key] = value
+    values = {}
+    for key, text in given.items():
         try:
-            x0, y0, x1, y1 = map(float, given["crop"])
+            values[key] = keys[key](text)
         except ValueError:
-            said = ",".join(given["crop"])
-            raise TerrainError(
-                f"{path}: crop is {shown(said)}; it must be x0,y0,x1,y1 of two opposite corners"
-            ) from None
-        found["bounds"] = (min(x0, x1), max(x0, x1), min(y0, y1), max(y0, y1))
-    for key, kind, wanted in (("step", int, "a whole number"), ("nodata", float, "a number")):
-        if key in given:
-            try:
-                found[key] = kind(given[key][0])
-            except ValueError:
-                raise TerrainError(f"{path}: {key} is {shown(given[key][0])}; it must be {wanted}") from None
-    if "interpolation" in given:
-        found["interpolation"] = given["interpolation"][0]
-    return found
+            raise TerrainError(f"{where}: {key} is {shown(text)}; it must be {_WANTED[keys[key]]}") from None
+    return values

@@ -24,6 +24,8 @@ DEEPEST = 60
 MOST_CORNERS = 12_000_000
 """Corners of triangles of a scene, each instance counted."""
 Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+PRIMITIVES = ("triangles", "polygons", "polylist", "trifans", "tristrips")
 
 
 def parse_collada(data: bytes) -> Mesh:
@@ -48,7 +50,7 @@ class _Scene:
             raise VehicleError(f"element <unit>: {self.metre:g} is not a positive length in metres")
         self.by_id = {one.get("id", ""): one for one in root.iter() if one.get("id")}
         self.nodes = self.corners = 0
-        self.surfaces: dict[str, list[tuple[str, Array, NDArray[np.int64]]]] = {}
+        self.surfaces: dict[str, list[tuple[str, Array, Integers]]] = {}
 
     def parts(self) -> Iterator[MeshPart]:
         """All that the scene holds; of a file without one, all geometry as it is."""
@@ -91,11 +93,11 @@ class _Scene:
             colour = materials.get(material, self._colour(self.by_id.get(material)))
             yield MeshPart(vertices @ place[:3, :3].T + place[:3, 3], turned, colour)
 
-    def _surfaces(self, geometry: Element) -> Iterator[tuple[str, Array, NDArray[np.int64]]]:
+    def _surfaces(self, geometry: Element) -> Iterator[tuple[str, Array, Integers]]:
         """Material symbol, corners and triangles of each primitive."""
         mesh = geometry.find("mesh")
         for one in () if mesh is None else mesh:
-            if one.tag not in _TRIANGLES:
+            if one.tag not in PRIMITIVES:
                 continue
             inputs = [(i.get("semantic"), int(i.get("offset", "0")), i.get("source", "")) for i in one.findall("input")]
             corners = [(offset, source) for semantic, offset, source in inputs if semantic == "VERTEX"]
@@ -111,7 +113,7 @@ class _Scene:
             vertices = _positions(values)
             rings = [_whole(p.text)[offset::stride] for p in one.findall("p")]
             rings += [_whole(p.text)[offset::stride] for p in one.findall("ph/p")]
-            faces = _TRIANGLES[one.tag](rings, _whole(one.findtext("vcount")))
+            faces = _faces(one.tag, rings, _whole(one.findtext("vcount")))
             if len(faces) and (faces.min() < 0 or faces.max() >= len(vertices)):
                 raise VehicleError(f"geometry '{geometry.get('id', ''):.60}': a triangle names a corner it has not")
             yield one.get("material", ""), vertices, faces
@@ -182,51 +184,33 @@ def _positions(source: Element) -> Array:
     return placed
 
 
-def _triangles(rings: list[NDArray[np.int64]], _: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.concatenate([ring[: len(ring) // 3 * 3].reshape(-1, 3) for ring in rings] or [np.zeros((0, 3), np.int64)])
+def _faces(kind: str, rings: list[Integers], counts: Integers) -> Integers:
+    """Triangles (n, 3) of a primitive, from the lists of corners in it and those of polygons in a <polylist>.
 
-
-def _polygons(rings: list[NDArray[np.int64]], _: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Fans from the first corner: right for convex polygons, as exporters write them."""
-    return _fans(np.concatenate(rings or [np.zeros(0, np.int64)]), np.array([len(ring) for ring in rings], np.int64))
-
-
-def _polylist(rings: list[NDArray[np.int64]], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    Polygons become fans from their first corner: right for convex ones, as exporters write them.
+    """
+    if kind == "tristrips":  # every second triangle of a strip runs the other way round
+        steps = [np.arange(max(len(ring) - 2, 0))[:, None] for ring in rings]
+        turned = [np.hstack([k + k % 2, k + 1 - k % 2, k + 2]) for k in steps]
+        kind, rings = "triangles", [ring[k].ravel() for ring, k in zip(rings, turned, strict=True)]
+    if kind == "triangles":
+        rings = [ring[: len(ring) // 3 * 3] for ring in rings]
     corners = np.concatenate(rings or [np.zeros(0, np.int64)])
-    if (counts < 0).any() or counts.sum() > len(corners):
+    if kind == "triangles":
+        counts = np.full(len(corners) // 3, 3)
+    elif kind != "polylist":
+        counts = np.array([len(ring) for ring in rings], np.int64)
+    elif (counts < 0).any() or counts.sum() > len(corners):
         raise VehicleError("element <polylist>: has fewer corners than its <vcount> says")
-    return _fans(corners, counts)
-
-
-def _fans(corners: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Triangles (first, k, k + 1) of polygons that stand one after the other."""
     inside = np.maximum(counts - 2, 0)
     first = np.repeat(np.cumsum(counts) - counts, inside)
     k = np.arange(inside.sum()) - np.repeat(np.cumsum(inside) - inside, inside)
     return np.column_stack([corners[first], corners[first + k + 1], corners[first + k + 2]])
 
 
-def _strips(rings: list[NDArray[np.int64]], _: NDArray[np.int64]) -> NDArray[np.int64]:
-    found = [np.zeros((0, 3), np.int64)]
-    for ring in rings:
-        rows = np.column_stack([ring[:-2], ring[1:-1], ring[2:]]) if len(ring) > 2 else found[0]
-        rows[1::2] = rows[1::2][:, [1, 0, 2]]  # every second triangle of a strip runs the other way round
-        found.append(rows)
-    return np.concatenate(found)
-
-
-_TRIANGLES = {
-    "triangles": _triangles,
-    "polygons": _polygons,
-    "polylist": _polylist,
-    "trifans": _polygons,
-    "tristrips": _strips,
-}
-
-
 def _numbers(text: str | None) -> Array:
     return np.array((text or "").split(), dtype=np.float64)
 
 
-def _whole(text: str | None) -> NDArray[np.int64]:
+def _whole(text: str | None) -> Integers:
     return np.array((text or "").split(), dtype=np.int64)

@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grouser import rotation
+from grouser.checks import set_checked
 from grouser.errors import VehicleError
-from grouser.vehicles.rows import checked
+from grouser.vehicles.rows import Shape, checked, mirrored_pose
 
 __all__ = ["SHAPES", "Hull", "hull_of_mesh"]
 
 Array = NDArray[np.float64]
+SPACED = ("capsule", "cylinder", "box")
 SHAPES = {
     "sphere": ("radius",),
     "capsule": ("radius", "length"),
@@ -31,8 +32,7 @@ SHAPES = {
     "points": ("points",),
 }
 """Shapes, and the fields that each needs."""
-OPTIONAL = {"points": ("radius",)}
-SPACED = ("capsule", "cylinder", "box")
+OPTIONAL = {"points": ("radius",), **dict.fromkeys(SPACED, ("spacing",))}
 MOST_POINTS = 2000
 MESH_POINTS = 200
 """Points that are kept of a mesh."""
@@ -41,7 +41,7 @@ SPACES = 6
 
 
 @dataclass(frozen=True)
-class Hull:
+class Hull(Shape):
     """A shape fixed to a frame; only the balls or points that stand for it touch the ground.
 
     "sphere": one ball. "capsule": balls along its axis z. "cylinder", about z, and "box": points all over the surface.
@@ -70,32 +70,11 @@ class Hull:
     side."""
 
     def __post_init__(self) -> None:
-        frame = checked.name(self.frame, "hull, field frame")
-        where = f"hull of '{frame}', field"
-        shape = checked.choice(self.shape, f"{where} shape", tuple(SHAPES))
-        for name in ("xyz", "rpy"):
-            object.__setattr__(self, name, checked.numbers(getattr(self, name), 3, f"{where} {name}"))
-        allowed = (*SHAPES[shape], *OPTIONAL.get(shape, ()), *(["spacing"] if shape in SPACED else []))
-        for name in ("size", "radius", "length", "points", "spacing"):
-            value = getattr(self, name)
-            if value is None and name in SHAPES[shape]:
-                raise VehicleError(f"{where} {name}: is missing; a {shape} needs it")
-            if value is not None and name not in allowed:
-                raise VehicleError(f"{where} {name}: a {shape} has none; it has {', '.join(allowed)}")
-            if value is not None:
-                object.__setattr__(self, name, self._checked_field(name, value, f"{where} {name}"))
-        if len(self._grid_nodes) and math.prod(self._grid_nodes) > 100 * MOST_POINTS:
+        where = self._check("hull", SHAPES, OPTIONAL)
+        set_checked(self, where, checked.positive, "spacing")
+        set_checked(self, where, _points, "points")
+        if math.prod(self._grid_nodes) > 100 * MOST_POINTS:
             raise VehicleError(f"{where} spacing: makes {math.prod(self._grid_nodes)} points; give a larger one")
-
-    def _checked_field(self, name: str, value: Any, where: str) -> Any:
-        if name == "size":
-            return tuple(checked.positive(side, where) for side in checked.numbers(value, 3, where))
-        if name == "points":
-            rows = checked.array(value, where, (None, 3))
-            if not 0 < len(rows) <= MOST_POINTS:
-                raise VehicleError(f"{where}: has {len(rows)} rows, 1 to {MOST_POINTS} are accepted")
-            return tuple(tuple(float(x) for x in row) for row in rows)
-        return checked.positive(value, where)
 
     @property
     def _grid_nodes(self) -> tuple[int, ...]:
@@ -121,7 +100,7 @@ class Hull:
     def centres(self) -> Array:
         """Centres of the balls, or points, that stand for the shape, frame axes [m], shape (n, 3)."""
         local = getattr(self, f"_{self.shape}")()
-        made: Array = np.asarray(self.xyz) + local @ rotation.from_rpy(*self.rpy).T
+        made: Array = np.asarray(self.xyz) + local @ self.rotation.T
         return made
 
     def _sphere(self) -> Array:
@@ -156,16 +135,21 @@ class Hull:
 
     def mirrored(self) -> Hull:
         """The shape seen in a mirror that swaps left and right."""
-        x, y, z = self.xyz
-        roll, pitch, yaw = self.rpy
-        points = self.points if self.points is None else [(px, -py, pz) for px, py, pz in self.points]
-        return dataclasses.replace(self, xyz=(x, -y, z), rpy=(-roll, pitch, -yaw), points=points)
+        points = self.points if self.points is None else [(x, -y, z) for x, y, z in self.points]
+        return dataclasses.replace(self, **mirrored_pose(self), points=points)
 
     def describe(self) -> str:
         """The shape, its size and number of points, as text."""
         sizes = (f"{name} {getattr(self, name):g} m" for name in ("radius", "length") if getattr(self, name))
         box = [] if self.size is None else [" × ".join(f"{side:g}" for side in self.size) + " m"]
         return ", ".join([self.shape, *box, *sizes, f"{len(self.centres)} points"])
+
+
+def _points(value: Any, name: str) -> tuple[tuple[float, ...], ...]:
+    rows = checked.array(value, name, (None, 3))
+    if not 0 < len(rows) <= MOST_POINTS:
+        raise VehicleError(f"{name}: has {len(rows)} rows, 1 to {MOST_POINTS} are accepted")
+    return tuple(map(tuple, rows.tolist()))
 
 
 def _circle(radius: float, count: int, z: float) -> Array:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from grouser.errors import VehicleError
+from grouser.errors import VehicleError, prefixed
 from grouser.files import as_path, read_limited
 from grouser.files import read_mesh as read_plain
 
@@ -66,10 +66,8 @@ def _read(path: str, changed: int, size: int) -> Mesh:
         from grouser.vehicles.collada import parse_collada
 
         data = read_limited(file, LARGEST_FILE, VehicleError)
-        try:
+        with prefixed(f"{file}: ", VehicleError):
             parts = parse_collada(data)
-        except VehicleError as error:
-            raise VehicleError(f"{file}: {error}") from None
     else:
         vertices, faces = read_plain(file, VehicleError, limit=LARGEST_FILE, most_triangles=MOST_TRIANGLES)
         parts = (MeshPart(np.asarray(vertices, dtype=np.float64).reshape(-1, 3), np.asarray(faces).reshape(-1, 3)),)

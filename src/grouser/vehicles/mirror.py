@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from grouser.vehicles.rows import Frame
+from grouser.vehicles.rows import Frame, mirrored_pose
 
 if TYPE_CHECKING:
     from grouser.vehicles.vehicle import Vehicle
@@ -50,7 +50,6 @@ def _sign(frame: Frame) -> float:
 
 
 def _frame(frame: Frame) -> Frame:
-    inertia = frame.inertia_matrix * np.outer(S, S)
-    xyz, rpy, com = tuple(S * frame.xyz), tuple(-S * frame.rpy), tuple(S * frame.com)
+    inertia, com = frame.inertia_matrix * np.outer(S, S), tuple(S * frame.com)
     rollers = None if frame.rollers is None else -frame.rollers
-    return dataclasses.replace(frame, xyz=xyz, rpy=rpy, com=com, inertia=inertia, rollers=rollers)
+    return dataclasses.replace(frame, **mirrored_pose(frame), com=com, inertia=inertia, rollers=rollers)

@@ -5,7 +5,7 @@ A vehicle is sound if the engine can move it (`Vehicle` sees to that); it is pla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
@@ -37,41 +37,29 @@ TILTED = 20.0
 def implausible(vehicle: Vehicle) -> list[str]:
     """Sentences on what cannot be meant, each with a remedy; none for a vehicle that would stand and drive."""
     stand = _Stand(vehicle)
-    found = [*_motors(vehicle)]
-    units = list(_units(stand))
-    found += units or [*_masses(stand), *_overlaps(stand)]
-    if not units:
-        found += _support(stand)
-    return [*found, *_loose(vehicle)]
+    found = list(_units(stand))
+    if not found:
+        found = [*_masses(stand), *_overlaps(stand), *_support(stand)]
+    return [*_motors(vehicle), *found, *_loose(vehicle)]
 
 
 class _Stand:
     """Wheels of a vehicle at rest, in body axes."""
 
     def __init__(self, vehicle: Vehicle) -> None:
-        self.vehicle = vehicle
-        R, self.p_frame = forward_kinematics(vehicle.frames, vehicle.rest)
-        wheels = vehicle.arrays.wheel
-        self.centre: Array = self.p_frame[wheels]
-        self.axle: Array = R[wheels][:, :, 1]
-        self.radius: Array = vehicle.arrays.radius
+        self.vehicle, arrays = vehicle, vehicle.arrays
+        R, p_frame = forward_kinematics(vehicle.frames, vehicle.rest)
+        self.centre: Array = p_frame[arrays.wheel]
+        self.axle: Array = R[arrays.wheel][:, :, 1]
+        self.radius: Array = arrays.radius
         # The lowest point of a disc: down, less its part along the axle.
         down = np.array([0.0, 0.0, -1.0]) + self.axle[:, 2:] * self.axle
         length = np.linalg.norm(down, axis=1, keepdims=True)
         self.foot: Array = self.centre + self.radius[:, None] * down / np.maximum(length, 1e-9)
-        mass = vehicle.arrays.mass
-        points = self.p_frame + np.einsum("fij,fj->fi", R, vehicle.arrays.com)
+        mass, points = arrays.mass, p_frame + np.einsum("fij,fj->fi", R, arrays.com)
         self.com: Array = mass @ points / max(float(mass.sum()), 1e-12)
-        hull = vehicle.arrays
-        at = hull.hull_frame
-        self.hull: Array = (
-            self.p_frame[at] + np.einsum("fij,fj->fi", R[at], hull.hull_point) if len(at) else np.zeros((0, 3))
-        )
-
-    @property
-    def size(self) -> float:
-        """Largest distance of two wheels [m]."""
-        return max((float(np.linalg.norm(a - b)) for a, b in combinations(self.centre, 2)), default=0.0)
+        at = arrays.hull_frame
+        self.hull: Array = p_frame[at] + np.einsum("fij,fj->fi", R[at], arrays.hull_point)
 
 
 def _motors(vehicle: Vehicle) -> Iterator[str]:
@@ -85,7 +73,8 @@ def _motors(vehicle: Vehicle) -> Iterator[str]:
 
 
 def _units(stand: _Stand) -> Iterator[str]:
-    radius, size = float(stand.radius.max()), stand.size
+    radius = float(stand.radius.max())
+    size = max((float(np.linalg.norm(a - b)) for a, b in combinations(stand.centre, 2)), default=0.0)
     wheel = stand.vehicle.wheels[int(stand.radius.argmax())]
     if radius > LARGEST or (size > LONGEST and size < APART * radius):
         yield (
@@ -111,9 +100,7 @@ def _masses(stand: _Stand) -> Iterator[str]:
             f" {span[0]:.2g} × {span[1]:.2g} × {span[2]:.2g} m; masses are in kilograms: are some in {unit},"
             " or missing?"
         )
-    elif vehicle.frames[0].mass <= 0.0 and not any(
-        frame.mass > 0.0 for frame in vehicle.frames[1:] if not frame.is_wheel
-    ):
+    elif not any(frame.mass > 0.0 for frame in vehicle.frames if not frame.is_wheel):
         yield f"the body '{vehicle.frames[0].name}' has no mass, all {mass:.3g} kg are in the wheels; give it its mass"
 
 
@@ -209,8 +196,8 @@ def _moves(vehicle: Vehicle, frame: int) -> bool:
 def _outside(points: Array, point: Array) -> float:
     """Distance [m] of a point from the convex hull of points in the plane; 0 inside."""
     angles = np.linspace(0.0, 2.0 * np.pi, 360, endpoint=False)
-    ways = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    gap = float((ways @ point - (points @ ways.T).max(axis=0)).max())  # the farthest supporting line
+    directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    gap = float((directions @ point - (points @ directions.T).max(axis=0)).max())  # the farthest supporting line
     return max(gap - 1e-6, 0.0)
 
 
@@ -243,13 +230,13 @@ def _loose(vehicle: Vehicle) -> Iterator[str]:
     for frame in reversed(vehicle.frames):
         carries[frame.name] = carries.get(frame.name, False) or frame.is_wheel
         carries[frame.parent] = carries.get(frame.parent, False) or carries[frame.name]
-    passive: Callable[[str], bool] = lambda name: name not in coupled and name not in vehicle.actuated  # noqa: E731
-    loose = [name for name in vehicle.joints if passive(name) and not carries[name]]
+    held = coupled.union(vehicle.actuated)
+    loose = [name for name in vehicle.joints if name not in held and not carries[name]]
     if loose:
+        carry, them = ("carries", "it") if len(loose) == 1 else ("carry", "them")
         yield (
-            f"{listed(loose, 4)} carr{'ies' if len(loose) == 1 else 'y'} no wheel and nothing holds"
-            f" {'it' if len(loose) == 1 else 'them'}; lock (lock = [...] in the side file of a URDF), couple or drive"
-            f" {'it' if len(loose) == 1 else 'them'}"
+            f"{listed(loose, 4)} {carry} no wheel and nothing holds {them}; lock (lock = [...] in the side file of a"
+            f" URDF), couple or drive {them}"
         )
     # A body on level ground has three freedoms (height, roll, pitch); each passive hinge adds one, each rigid coupling
     # and each wheel takes one.

@@ -1,17 +1,18 @@
-"""The rows of a vehicle: frames with joint and mass (T §2.2.1), couplings of joints (T (2.25), (E.1)), steering."""
+"""The rows of a vehicle: frames with joint and mass (T §2.2.1), couplings (T (2.25), (E.1)), steering, shapes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grouser import rotation
-from grouser.checks import Checker
+from grouser.checks import Checker, set_checked
 from grouser.errors import VehicleError
 
 checked = Checker(VehicleError, largest=1e12)
@@ -24,6 +25,14 @@ JOINTS = ("RX", "RY", "RZ", "PX", "PY", "PZ")
 # Published inertias are rounded: a thin plate may miss the triangle inequality by its last printed digit.
 TRIANGLE_TOLERANCE = 1e-3
 ROUNDING = 1e-9
+_OF_WHEELS = {
+    "width": "has a width",
+    "tyre_radius": "has a tyre",
+    "rollers": "has rollers",
+    "slides": "slides as a ball does",
+    "turns_with": "turns with another",
+}
+"""Fields of wheels, and what a frame with one does."""
 LEAST_HOLD = 0.1
 """Sine of the smallest angle between rollers' free direction and rolling direction."""
 
@@ -74,88 +83,56 @@ class Frame:
     """Name of the wheel whose joint turns this wheel too, by a belt, a chain or a track; None: its own joint does."""
 
     def __post_init__(self) -> None:
-        name = checked.name(self.name, "frame")
-        where = f"frame '{name}', field"
+        where = f"frame '{checked.name(self.name, 'frame')}', field"
         if self.parent is not None:
             checked.name(self.parent, f"{where} parent")
-        if self.slides is not None and self.joint is None and self.parent is not None:
-            object.__setattr__(self, "joint", "RY")
+            if self.slides is not None and self.joint is None:
+                object.__setattr__(self, "joint", "RY")
         if self.joint is not None and self.joint not in JOINTS:
             raise VehicleError(f"{where} joint: {self.joint!r:.60} is not a joint type, use one of {', '.join(JOINTS)}")
         checked.flag(self.actuated, f"{where} actuated")
-        mass = checked.not_negative(self.mass, f"{where} mass")
-        inertia = _inertia(self.inertia, f"{where} inertia")
-        if mass == 0.0 and any(any(row) for row in inertia):
+        set_checked(self, where, checked.not_negative, "mass")
+        set_checked(self, where, _inertia, "inertia")
+        if self.mass == 0.0 and self.inertia_matrix.any():
             raise VehicleError(
                 f"{where} inertia: a frame of mass 0 cannot have inertia; give it a mass or drop the inertia"
             )
-        fields = {"mass": mass, "inertia": inertia}
-        fields |= {name: checked.numbers(getattr(self, name), 3, f"{where} {name}") for name in ("xyz", "rpy", "com")}
-        fields |= self._wheel(where)
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        set_checked(self, where, checked.numbers, "xyz", "rpy", "com", count=3)
+        self._check_wheel(where)
 
-    def _wheel(self, where: str) -> dict[str, Any]:
-        """Radius, width and tyre radius, checked."""
-        sizes = {name: getattr(self, name) for name in ("radius", "width", "tyre_radius")}
-        for name, size in sizes.items():
-            if size is None:
-                continue
-            sizes[name] = checked.positive(size, f"{where} {name}")
-            if sizes["radius"] is None:
-                part = name.removesuffix("_radius")
-                raise VehicleError(f"{where} {name}: only a wheel has a {part}; give a radius too, or drop it")
-        radius, tyre_radius = sizes["radius"], sizes["tyre_radius"]
-        if radius is not None and tyre_radius is not None and not tyre_radius < 0.5 * radius:
-            raise VehicleError(
-                f"{where} tyre_radius: {tyre_radius:g} m is larger than the rim of a wheel of radius {radius:g} m;"
-                f" a torus needs a tyre radius below half of that, {0.5 * radius:g} m"
-            )
-        sizes["rollers"] = self._rollers(where)
-        sizes["slides"] = self._slides(where)
-        self._check_turns_with(where)
-        if radius is not None and self.joint != "RY":
-            raise VehicleError(f"{where} joint: a wheel turns about its y axis, so it must be RY, not {self.joint}")
-        return sizes
-
-    def _rollers(self, where: str) -> float | None:
-        """The angle of the rollers, checked."""
-        if self.rollers is None:
-            return None
-        angle = checked.number(self.rollers, f"{where} rollers")
+    def _check_wheel(self, where: str) -> None:
+        """The fields of wheels, alone and together."""
+        set_checked(self, where, checked.positive, "radius", "width", "tyre_radius")
+        set_checked(self, where, checked.number, "rollers")
+        set_checked(self, where, checked.not_negative, "slides")
+        if self.turns_with is not None:
+            checked.name(self.turns_with, f"{where} turns_with")
         if self.radius is None:
-            raise VehicleError(f"{where} rollers: only a wheel has rollers; give a radius too, or drop it")
-        if abs(angle) > 180.0 or abs(math.sin(math.radians(angle))) < LEAST_HOLD:
+            for name, part in _OF_WHEELS.items():
+                if getattr(self, name) is not None:
+                    raise VehicleError(f"{where} {name}: only a wheel {part}; give its radius [m] too, or drop it")
+            return
+        if self.tyre_radius is not None and not self.tyre_radius < 0.5 * self.radius:
+            raise VehicleError(
+                f"{where} tyre_radius: {self.tyre_radius:g} m is larger than the rim of a wheel of radius"
+                f" {self.radius:g} m; a torus needs a tyre radius below half of that, {0.5 * self.radius:g} m"
+            )
+        angle = self.rollers
+        if angle is not None and (abs(angle) > 180.0 or abs(math.sin(math.radians(angle))) < LEAST_HOLD):
             raise VehicleError(
                 f"{where} rollers: {angle:g} deg lets the wheel roll without turning, so it would drive nothing; use 90"
                 " (omni wheel), 45 or -45 (mecanum), or leave it out"
             )
-        return angle
-
-    def _slides(self, where: str) -> float | None:
-        """The friction of what slides, checked."""
-        if self.slides is None:
-            return None
-        friction = checked.not_negative(self.slides, f"{where} slides")
-        if self.radius is None:
-            raise VehicleError(f"{where} slides: a ball that slides has a size; give its radius [m] too")
         for other in ("rollers", "tyre_radius", "turns_with"):
-            if getattr(self, other) is not None:
+            if self.slides is not None and getattr(self, other) is not None:
                 raise VehicleError(f"{where} slides: what slides is a ball that does not turn; drop {other}, or slides")
-        if self.actuated:
-            raise VehicleError(f"{where} actuated: what slides does not turn, so no motor drives it; drop one of both")
-        return friction
-
-    def _check_turns_with(self, where: str) -> None:
-        if self.turns_with is None:
-            return
-        checked.name(self.turns_with, f"{where} turns_with")
-        if self.radius is None:
-            raise VehicleError(f"{where} turns_with: only a wheel turns with another; give a radius too, or drop it")
-        if self.actuated:
-            raise VehicleError(
-                f"{where} actuated: the motor of '{self.turns_with}' turns this wheel; leave actuated to that one"
-            )
+        if self.actuated and not self.has_own_turn:
+            why = "what slides does not turn, so no motor drives it; drop one of both"
+            if self.turns_with is not None:
+                why = f"the motor of '{self.turns_with}' turns this wheel; leave actuated to that one"
+            raise VehicleError(f"{where} actuated: {why}")
+        if self.joint != "RY":
+            raise VehicleError(f"{where} joint: a wheel turns about its y axis, so it must be RY, not {self.joint}")
 
     @property
     def contact_width(self) -> float | None:
@@ -184,6 +161,15 @@ class Frame:
         return self.radius is not None
 
     @property
+    def kind_of_wheel(self) -> str:
+        """What kind of wheel it is, in words."""
+        if self.slides is not None:
+            return "ball that slides"
+        if self.rollers is None:
+            return "wheel"
+        return "omni wheel" if abs(self.rollers) == 90.0 else "mecanum wheel"
+
+    @property
     def rotation(self) -> NDArray[np.float64]:
         """R_parent_frame at zero displacement, shape (3, 3)."""
         return rotation.from_rpy(*self.rpy)
@@ -204,32 +190,31 @@ def box_inertia(mass: float, x: float, y: float, z: float) -> tuple[float, float
 
 def wheel_inertia(mass: float, radius: float, width: float) -> tuple[float, float, float]:
     """Diagonal inertia [kg m²] of a solid cylinder about its y axis; mass [kg], radius and width [m]."""
-    mass = checked.not_negative(mass, "wheel mass")
-    radius = checked.not_negative(radius, "wheel radius")
-    width = checked.not_negative(width, "wheel width")
+    given = {"mass": mass, "radius": radius, "width": width}
+    mass, radius, width = (checked.not_negative(value, f"wheel {name}") for name, value in given.items())
     across = mass * (3.0 * radius * radius + width * width) / 12.0
     return across, 0.5 * mass * radius * radius, across
 
 
-def _inertia(value: Any, where: str) -> tuple[tuple[float, ...], ...]:
-    matrix = _as_matrix(value, where)
+def _inertia(value: Any, name: str) -> tuple[tuple[float, ...], ...]:
+    matrix = _as_matrix(value, name)
     size = float(np.max(np.abs(matrix)))
     if np.max(np.abs(matrix - matrix.T)) > ROUNDING * size:
-        raise VehicleError(f"{where}: the matrix is not symmetric")
+        raise VehicleError(f"{name}: the matrix is not symmetric")
     matrix = 0.5 * (matrix + matrix.T)
     if size > 0.0:
         # Scaled so that a matrix of tiny entries is judged by its shape, not lost in underflow.
         low, mid, high = np.linalg.eigvalsh(matrix / size) * size
         if low < -ROUNDING * size:
             raise VehicleError(
-                f"{where}: the matrix is not positive semidefinite, a principal moment is {low:.4g} kg m²"
+                f"{name}: the matrix is not positive semidefinite, a principal moment is {low:.4g} kg m²"
             )
         if high > (low + mid) + TRIANGLE_TOLERANCE * high:
             raise VehicleError(
-                f"{where}: principal moments {low:.4g}, {mid:.4g}, {high:.4g} kg m² belong to no body,"
+                f"{name}: principal moments {low:.4g}, {mid:.4g}, {high:.4g} kg m² belong to no body,"
                 " the largest may not exceed the sum of the other two"
             )
-    return tuple(tuple(float(entry) for entry in row) for row in matrix)
+    return tuple(map(tuple, matrix.tolist()))
 
 
 def _as_matrix(value: Any, where: str) -> NDArray[np.float64]:
@@ -268,8 +253,7 @@ class Coupling:
     """Damping [N m s/rad or N s/m], ≥ 0; only with a stiffness; None means 0."""
 
     def __post_init__(self) -> None:
-        name = checked.name(self.name, "coupling")
-        where = f"coupling '{name}', field"
+        where = f"coupling '{checked.name(self.name, 'coupling')}', field"
         if not isinstance(self.joints, Mapping):
             raise VehicleError(f"{where} joints: {self.joints!r:.60} does not map joint names to coefficients")
         if not self.joints:
@@ -281,13 +265,10 @@ class Coupling:
         if not any(joints.values()):
             raise VehicleError(f"{where} joints: every coefficient is zero, so nothing is coupled")
         object.__setattr__(self, "joints", joints)
-        object.__setattr__(self, "value", checked.number(self.value, f"{where} value"))
+        set_checked(self, where, checked.number, "value")
+        set_checked(self, where, checked.not_negative, "stiffness", "damping")
         if self.stiffness is None and self.damping is not None:
             raise VehicleError(f"{where} damping: a rigid coupling has none; give a stiffness too, or drop the damping")
-        for spring in ("stiffness", "damping"):
-            given = getattr(self, spring)
-            if given is not None:
-                object.__setattr__(self, spring, checked.not_negative(given, f"{where} {spring}"))
 
     @property
     def is_rigid(self) -> bool:
@@ -314,13 +295,46 @@ class Steering:
     """Largest angle to either side to which a drive steers an actuated joint [rad], > 0."""
 
     def __post_init__(self) -> None:
-        joint = checked.name(self.joint, "steering")
-        where = f"steering of '{joint}', field"
-        object.__setattr__(self, "gain", checked.positive(self.gain, f"{where} gain"))
-        for name in ("limit", "angle"):
-            if getattr(self, name) == math.inf:
-                continue
-            most = checked.number(getattr(self, name), f"{where} {name}")
-            if most <= 0.0:
-                raise VehicleError(f"{where} {name}: {most:g} is not positive; leave it out for no limit")
-            object.__setattr__(self, name, most)
+        where = f"steering of '{checked.name(self.joint, 'steering')}', field"
+        bounds = [name for name in ("limit", "angle") if getattr(self, name) != math.inf]
+        set_checked(self, where, checked.positive, "gain", *bounds)
+
+
+class Shape:
+    """A shape of some size at a pose in a frame: what a `Hull` and a `Visual` have in common."""
+
+    frame: str
+    shape: str
+    xyz: Sequence[float]
+    rpy: Sequence[float]
+
+    def _check(self, kind: str, needs: Mapping[str, Sequence[str]], may: Mapping[str, Sequence[str]]) -> str:
+        """Check pose and sizes; `needs` and `may` are fields by shape. Returns the beginning of messages."""
+        where = f"{kind} of '{checked.name(self.frame, f'{kind}, field frame')}', field"
+        shape = checked.choice(self.shape, f"{where} shape", tuple(needs))
+        set_checked(self, where, checked.numbers, "xyz", "rpy", count=3)
+        allowed = (*needs[shape], *may.get(shape, ()))
+        for name in dict.fromkeys(chain(*needs.values(), *may.values())):
+            given = getattr(self, name) is not None
+            if not given and name in needs[shape]:
+                raise VehicleError(f"{where} {name}: is missing; a {shape} needs it")
+            if given and name not in allowed:
+                raise VehicleError(f"{where} {name}: a {shape} has none; it has {', '.join(allowed)}")
+        set_checked(self, where, _sides, "size")
+        set_checked(self, where, checked.positive, "radius", "length")
+        return where
+
+    @property
+    def rotation(self) -> NDArray[np.float64]:
+        """R_frame_shape, shape (3, 3)."""
+        return rotation.from_rpy(*self.rpy)
+
+
+def _sides(value: Any, name: str) -> tuple[float, ...]:
+    return tuple(checked.positive(side, name) for side in checked.numbers(value, 3, name))
+
+
+def mirrored_pose(row: Frame | Shape) -> dict[str, Any]:
+    """Fields xyz and rpy of a frame or shape seen in a mirror that swaps left and right."""
+    (x, y, z), (roll, pitch, yaw) = row.xyz, row.rpy
+    return {"xyz": (x, -y, z), "rpy": (-roll, pitch, -yaw)}

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from grouser import files
 from grouser.checks import shown
-from grouser.errors import VehicleError
+from grouser.errors import VehicleError, prefixed
 from grouser.vehicles.hull import Hull, hull_of_mesh
 from grouser.vehicles.rows import Coupling, Frame, Steering
 from grouser.vehicles.vehicle import Vehicle
@@ -46,43 +46,41 @@ def vehicle_of_tables(tables: dict[str, Any], file: str) -> Vehicle:
         tracks = made_rows(Track, tables.pop("tracks"), "tracks", file)
         made["frames"] += tuple(frame for track in tracks for frame in track.frames)
     check_fields(Vehicle, tables, file)
-    try:
+    with prefixed(f"{file}, ", VehicleError):
         return Vehicle(**{**tables, **made})
-    except VehicleError as error:
-        raise VehicleError(f"{file}, {error}") from None
 
 
 def _with_meshes(tables: dict[str, Any], folder: Path, file: str) -> dict[str, Any]:
     """The tables with the points of the mesh in each hull row that names a file, and whole paths of visuals."""
-    hull, visuals = tables.get("hull"), tables.get("visuals")
-    if isinstance(hull, list):
-        rows = [_with_mesh(row, folder, f"{file}, hull {i}") for i, row in enumerate(hull, start=1)]
-        tables = tables | {"hull": rows}
-    if isinstance(visuals, list):
-        tables = tables | {"visuals": [_with_place(row, folder) for row in visuals]}
+    tables = dict(tables)
+    for field, with_mesh in (("hull", _with_points), ("visuals", _with_path)):
+        if isinstance(rows := tables.get(field), list):
+            tables[field] = [
+                with_mesh(row, folder, f"{file}, {field} {i}") if isinstance(row, dict) else row
+                for i, row in enumerate(rows, start=1)
+            ]
     return tables
 
 
-def _with_place(row: Any, folder: Path) -> Any:
+def _with_path(row: dict[str, Any], folder: Path, place: str) -> dict[str, Any]:
     """A row of a visual with the whole path of its mesh, which is read when it is drawn."""
-    if not (isinstance(row, dict) and isinstance(row.get("mesh"), str)):
+    if not isinstance(row.get("mesh"), str):
         return row
     from grouser.vehicles.mesh_path import found_mesh
 
     return row | {"mesh": found_mesh(row["mesh"], folder)}
 
 
-def _with_mesh(row: Any, folder: Path, place: str) -> Any:
-    if not (isinstance(row, dict) and row.get("shape") == "mesh"):
+def _with_points(row: dict[str, Any], folder: Path, place: str) -> dict[str, Any]:
+    """A row of the hull with the points of the mesh that it names."""
+    if row.get("shape") != "mesh":
         return row
     others = {name: value for name, value in row.items() if name not in ("shape", "file")}
     if not isinstance(row.get("file"), str):
         raise VehicleError(f"{place}, field file: is missing; name the .stl, .obj, .ply or .dae file of the mesh")
     check_fields(Hull, {"shape": "", **others}, place)
-    try:
+    with prefixed(f"{place}: ", VehicleError):
         return {"shape": "points", **others, "points": hull_of_mesh(folder / row["file"])}
-    except VehicleError as error:
-        raise VehicleError(f"{place}: {error}") from None
 
 
 def made_rows(kind: type[Kind], rows: Any, field: str, file: str) -> tuple[Kind, ...]:
@@ -98,10 +96,8 @@ def made_rows(kind: type[Kind], rows: Any, field: str, file: str) -> tuple[Kind,
             raise VehicleError(f"{place}: {shown(row)} is not a table")
         name = row.get("name", row.get("joint"))
         check_fields(kind, row, f"{place} {shown(name)}" if isinstance(name, str) else place)
-        try:
+        with prefixed(f"{file}, ", VehicleError):
             made.append(kind(**row))
-        except VehicleError as error:
-            raise VehicleError(f"{file}, {error}") from None
     return tuple(made)
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from grouser.errors import VehicleError
+from grouser.checks import set_checked
 from grouser.vehicles.rows import Frame, checked, wheel_inertia
 
 MOST_WHEELS = 50
@@ -43,17 +42,10 @@ class Track:
     def __post_init__(self) -> None:
         where = f"track '{checked.name(self.name, 'track')}', field"
         checked.name(self.frame, f"{where} frame")
-        fields: dict[str, Any] = {"xyz": checked.numbers(self.xyz, 3, f"{where} xyz")}
-        fields |= {
-            name: checked.positive(getattr(self, name), f"{where} {name}") for name in ("length", "radius", "mass")
-        }
-        if self.width is not None:
-            fields["width"] = checked.positive(self.width, f"{where} width")
-        if not isinstance(self.wheels, int) or isinstance(self.wheels, bool) or not 2 <= self.wheels <= MOST_WHEELS:
-            raise VehicleError(f"{where} wheels: {self.wheels!r:.60} is not a whole number from 2 to {MOST_WHEELS}")
+        set_checked(self, where, checked.numbers, "xyz", count=3)
+        set_checked(self, where, checked.positive, "length", "radius", "mass", "width")
+        set_checked(self, where, checked.count, "wheels", least=2, most=MOST_WHEELS)
         checked.flag(self.actuated, f"{where} actuated")
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
 
     @property
     def frames(self) -> tuple[Frame, ...]:

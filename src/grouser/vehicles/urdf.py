@@ -18,23 +18,20 @@ import warnings
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grouser import rotation
-from grouser.errors import VehicleError
+from grouser.errors import VehicleError, prefixed
 from grouser.files import as_path
 from grouser.vehicles.hull import Hull, hull_of_mesh, thinned
-from grouser.vehicles.mesh_path import Packages, find_mesh
+from grouser.vehicles.mesh_path import Packages, find_mesh, found_mesh
 from grouser.vehicles.rows import Coupling, Frame
-from grouser.vehicles.urdf_side import SideFile, Wheel, parse_side, read_side, side_path
+from grouser.vehicles.urdf_model import Joint, LinkShape, Robot, read_robot
+from grouser.vehicles.urdf_side import SideFile, Wheel, body_axes, changed, parse_side, read_side, side_path
 from grouser.vehicles.vehicle import Vehicle
-
-if TYPE_CHECKING:
-    from grouser.vehicles.urdf_model import Collision, Joint, Robot
-    from grouser.vehicles.urdf_visual import LinkVisual
+from grouser.vehicles.visual import Visual
 
 Array = NDArray[np.float64]
 UPRIGHT = 0.98
@@ -51,8 +48,8 @@ class Part:
     R: Array
     p: Array
     pieces: list[tuple[float, Array, Array]] = field(default_factory=list)  # mass, centre, inertia about it; frame axes
-    shapes: list[tuple[Array, Array, Collision]] = field(default_factory=list)  # R_part_link, p_part_link, shape
-    visuals: list[tuple[str, Array, Array, LinkVisual]] = field(default_factory=list)  # its name, R, p as above, visual
+    shapes: list[LinkShape] = field(default_factory=list)  # in the frame's axes, as the visuals
+    visuals: list[LinkShape] = field(default_factory=list)
 
 
 def read_urdf(
@@ -65,8 +62,6 @@ def read_urdf(
     packages: where meshes of package://NAME/… are, besides the folders above the URDF and those that the environment
         names (GROUSER_MESH_PATH, ROS_PACKAGE_PATH, AMENT_PREFIX_PATH): {name: folder}, or folders that hold packages.
     """
-    from grouser.vehicles.urdf_model import read_robot
-
     path = as_path(path, VehicleError)
     robot = read_robot(path)
     place = side_path(path) if side_file is None else as_path(side_file, VehicleError)
@@ -92,13 +87,10 @@ def _drafted(robot: Robot, path: Path, place: Path, packages: Packages) -> SideF
 
 def vehicle_of(robot: Robot, side: SideFile, path: Path, packages: Packages = ()) -> Vehicle:
     """The vehicle of a robot read from a path, with a side file."""
-    from grouser.vehicles.urdf_changes import changed
-    from grouser.vehicles.urdf_visual import placed
-
     file = path.name
     robot = changed(robot, side, file)
     wheels = side.wheel_of
-    try:
+    with prefixed(f"{file}, ", VehicleError):
         with np.errstate(all="ignore"):  # what overflows is refused as not finite by Frame
             parts = _parts(robot, side)
             frames = tuple(_frame(part, wheels.get(part.name), part.name in side.actuated) for part in parts)
@@ -108,18 +100,14 @@ def vehicle_of(robot: Robot, side: SideFile, path: Path, packages: Packages = ()
             couplings=(*_mimics(robot), *side.couplings),
             steering=side.steering,
             hull=_hull([part for part in parts if part.name not in wheels], side.hull, path, packages),
-            visuals=placed(chain.from_iterable(part.visuals for part in parts), path.parent, packages),
+            visuals=_visuals(parts, path, packages),
             drive_reference=side.drive_reference,
             source=side.source or file,
             description=side.description,
         )
-    except VehicleError as error:
-        raise VehicleError(f"{file}, {error}") from None
 
 
 def _parts(robot: Robot, side: SideFile) -> list[Part]:
-    from grouser.vehicles.urdf_changes import body_axes
-
     wheels, steered = side.wheel_of, [one.joint for one in side.steering]
     children: dict[str, list[Joint]] = {link: [] for link in robot.links}
     for joint in robot.joints:
@@ -135,8 +123,8 @@ def _parts(robot: Robot, side: SideFile) -> list[Part]:
         if inertial is not None:
             R = R_part_link @ inertial.R
             part.pieces.append((inertial.mass, p_part_link + R_part_link @ inertial.p, R @ inertial.inertia @ R.T))
-        part.shapes += [(R_part_link, p_part_link, one) for one in robot.collisions[link]]
-        part.visuals += [(part.name, R_part_link, p_part_link, one) for one in robot.visuals[link]]
+        part.shapes += [one.moved(R_part_link, p_part_link) for one in robot.collisions[link]]
+        part.visuals += [one.moved(R_part_link, p_part_link) for one in robot.visuals[link]]
         for joint in reversed(children[link]):
             R_part_joint = R_part_link @ joint.R
             p_part_joint = p_part_link + R_part_link @ joint.p
@@ -232,11 +220,11 @@ def _hull(parts: list[Part], wanted: bool | None, path: Path, packages: Packages
     """The collision shapes of parts; meshes that cannot be read are left out with a warning, or refused if `wanted`."""
     hull, lost = [], []
     for part in parts if wanted is not False else []:
-        for R_part_link, p_part_link, one in part.shapes:
-            shape = dict(one.shape)
+        for one in part.shapes:
+            shape = one.fields
             if shape["shape"] == "mesh":
                 try:
-                    points = hull_of_mesh(find_mesh(shape["file"], path.parent, packages), shape["scale"])
+                    points = hull_of_mesh(find_mesh(shape["mesh"], path.parent, packages), shape["scale"])
                 except VehicleError as error:
                     reason = f"collision mesh of '{part.name}': {error}"
                     if wanted:
@@ -244,12 +232,23 @@ def _hull(parts: list[Part], wanted: bool | None, path: Path, packages: Packages
                     lost.append(reason)
                     continue
                 shape = {"shape": "points", "points": points}
-            R, p = R_part_link @ one.R, p_part_link + R_part_link @ one.p
-            hull.append(Hull(part.name, xyz=tuple(p), rpy=tuple(rotation.to_rpy(R)), **shape))
+            hull.append(Hull(part.name, xyz=tuple(one.p), rpy=tuple(rotation.to_rpy(one.R)), **shape))
     if lost:
         more = f", and {len(lost) - 1} more that are not read" if len(lost) > 1 else ""
         warnings.warn(f"{path.name}, {lost[0]}{more}; these parts of the hull are left out", stacklevel=3)
     return thinned(hull)
+
+
+def _visuals(parts: list[Part], path: Path, packages: Packages) -> tuple[Visual, ...]:
+    """The visuals of parts; meshes are looked up, not read."""
+    made = []
+    for part in parts:
+        for one in part.visuals:
+            fields = dict(one.fields)
+            if "mesh" in fields:
+                fields["mesh"] = found_mesh(fields["mesh"], path.parent, packages)
+            made.append(Visual(part.name, xyz=tuple(one.p), rpy=tuple(rotation.to_rpy(one.R)), **fields))
+    return tuple(made)
 
 
 def _mimics(robot: Robot) -> list[Coupling]:

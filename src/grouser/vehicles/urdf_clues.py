@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grouser.errors import VehicleError
-from grouser.vehicles.urdf_changes import Pose, link_poses
-from grouser.vehicles.urdf_model import Collision, Joint, Robot, shape_of
+from grouser.vehicles.urdf_model import Joint, LinkShape, Robot
+from grouser.vehicles.urdf_side import Pose, link_poses
 
 Array = NDArray[np.float64]
 Mesh = Callable[[str, Sequence[float]], Array]
@@ -65,21 +66,6 @@ def motors(xml: Element) -> dict[str, str]:
     return found
 
 
-def limits(xml: Element, joint: str) -> dict[str, float]:
-    """The numbers of a joint's <limit>: lower, upper [rad or m], velocity [rad/s or m/s]."""
-    element = next((one for one in xml.iterfind("joint") if one.get("name") == joint), None)
-    limit = None if element is None else element.find("limit")
-    result = {}
-    for name in ("lower", "upper", "velocity"):
-        try:
-            value = float("nan" if limit is None else limit.get(name, "nan"))
-        except ValueError:
-            continue
-        if np.isfinite(value):
-            result[name] = value
-    return result
-
-
 @dataclass(frozen=True)
 class Size:
     """A round shape about an axis: radius and width [m], its centre in the axes of the root link [m], its origin."""
@@ -98,10 +84,12 @@ class Mount:
     R: Array
     p: Array
     axis: Array
-    links: tuple[str, ...]
+    links: list[str]
     """Links that move with it: its own, and those on fixed joints."""
-    beyond: tuple[str, ...]
+    beyond: list[str]
     """Joints that move further out."""
+    outer: list[str]
+    """All joints further out."""
     poses: dict[str, Pose] = field(repr=False)
     """Of all links of the robot."""
 
@@ -115,84 +103,71 @@ def mounts(robot: Robot) -> dict[str, Mount]:
     found = {}
     for joint in robot.joints:
         R, p = poses[joint.child]
-        links, beyond, waiting = [joint.child], [], [(joint.child, False)]
+        links, outer, waiting = [joint.child], list[Joint](), [(joint.child, False)]
         while waiting:
             link, moved = waiting.pop()
             for one in held[link]:
-                if one.moves:
-                    beyond.append(one.name)
-                elif not moved:
+                outer.append(one)
+                if not (moved or one.moves):
                     links.append(one.child)
                 waiting.append((one.child, moved or one.moves))
-        found[joint.name] = Mount(joint, R, p, R @ joint.axis, tuple(links), tuple(beyond), poses)
+        beyond = [one.name for one in outer if one.moves]
+        found[joint.name] = Mount(joint, R, p, R @ joint.axis, links, beyond, [one.name for one in outer], poses)
     return found
 
 
-def shapes(robot: Robot, link: str) -> list[tuple[str, Collision]]:
+def shapes(robot: Robot, link: str) -> list[tuple[str, LinkShape]]:
     """Collision shapes of a link, then those that are drawn, each with the element it stands in."""
-    found = [("collision", one) for one in robot.collisions[link]]
-    element = next((one for one in robot.xml.iterfind("link") if one.get("name") == link), Element("link"))
-    for visual in element.iterfind("visual"):
-        try:
-            one = shape_of(visual, f"link '{link}', element <visual>")
-        except VehicleError:  # what is drawn need not be sound
-            continue
-        if one is not None:
-            found.append(("visual", one))
-    return found
+    return [("collision", one) for one in robot.collisions[link]] + [("visual", one) for one in robot.visuals[link]]
 
 
 def round_size(robot: Robot, mount: Mount, mesh: Mesh) -> Size | None:
     """The largest round shape about a joint's axis that moves with it: of cylinders and spheres, else of meshes."""
-    poses = mount.poses
-    found: dict[tuple[str, bool], list[Size]] = {}
+    found: dict[tuple[bool, bool], list[Size]] = {}
     for link in mount.links:
         for kind, one in shapes(robot, link):
-            R, p = poses[link][0] @ one.R, poses[link][1] + poses[link][0] @ one.p
-            size = _size(one, R, p, mount, f"{kind} {one.shape['shape']} of '{link}'", mesh)
+            shape = one.fields["shape"]
+            size = _size(one.moved(*mount.poses[link]), mount, f"{kind} {shape} of '{link}'", mesh)
             if size is not None:
-                found.setdefault((kind, one.shape["shape"] == "mesh"), []).append(size)
-    for key in (("collision", False), ("visual", False), ("collision", True), ("visual", True)):
-        if key in found:
-            return max(found[key], key=lambda size: size.radius)
-    return None
+                found.setdefault((shape == "mesh", kind == "visual"), []).append(size)
+    return max(found[min(found)], key=lambda size: size.radius) if found else None
 
 
-def _size(one: Collision, R: Array, p: Array, mount: Mount, source: str, mesh: Mesh) -> Size | None:
-    kind, axis = one.shape["shape"], mount.axis
+def _size(one: LinkShape, mount: Mount, source: str, mesh: Mesh) -> Size | None:
+    kind, axis = one.fields["shape"], mount.axis
     if kind == "mesh":
         try:
-            points = p + mesh(one.shape["file"], one.shape["scale"]) @ R.T - mount.p
+            points = one.p + mesh(one.fields["mesh"], one.fields["scale"]) @ one.R.T - mount.p
         except VehicleError:
             return None
         along = points @ axis
         radius = float(np.linalg.norm(points - np.outer(along, axis), axis=1).max())
         middle = 0.5 * float(along.min() + along.max())
         return Size(radius, float(np.ptp(along)) or None, mount.p + middle * axis, source)
-    if kind == "box" or (kind == "cylinder" and abs(float(R[:, 2] @ axis)) < PARALLEL):
+    if kind == "box" or (kind == "cylinder" and abs(float(one.R[:, 2] @ axis)) < PARALLEL):
         return None
-    off = (p - mount.p) - float((p - mount.p) @ axis) * axis
-    if float(np.linalg.norm(off)) > CENTRED * one.shape["radius"]:
+    off = (one.p - mount.p) - float((one.p - mount.p) @ axis) * axis
+    if float(np.linalg.norm(off)) > CENTRED * one.fields["radius"]:
         return None
-    return Size(one.shape["radius"], one.shape.get("length"), p - off, source)
+    return Size(one.fields["radius"], one.fields.get("length"), one.p - off, source)
 
 
 def crossing(robot: Robot, mount: Mount) -> str:
     """The link with a level cylinder that lies across the axis of its joint, so does not roll about it; "" if none."""
     for link in mount.links:
         for _, one in shapes(robot, link):
-            along = (mount.poses[link][0] @ one.R)[:, 2]
-            if one.shape["shape"] == "cylinder" and max(abs(float(along @ mount.axis)), abs(float(along[2]))) < 0.5:
+            along = one.moved(*mount.poses[link]).R[:, 2]
+            if one.fields["shape"] == "cylinder" and max(abs(float(along @ mount.axis)), abs(float(along[2]))) < 0.5:
                 return link
     return ""
 
 
-def lowest(one: Collision, R: Array, p: Array) -> float:
-    """Height [m] of the lowest point of a box, cylinder or sphere at a pose in the root link; meshes: of the origin."""
-    shape = one.shape
+def lowest(one: LinkShape) -> float:
+    """Height [m] of the lowest point of a box, cylinder or sphere placed in the root link; meshes: of the origin."""
+    shape, height, up = one.fields, float(one.p[2]), one.R[2]
     if shape["shape"] == "box":
-        return float(p[2] - 0.5 * np.abs(R[2]) @ np.array(shape["size"]))
+        return height - 0.5 * float(np.abs(up) @ np.array(shape["size"]))
     if shape["shape"] == "cylinder":
-        upright = min(abs(float(R[2, 2])), 1.0)
-        return float(p[2] - 0.5 * shape["length"] * upright - shape["radius"] * np.sqrt(1.0 - upright**2))
-    return float(p[2] - shape.get("radius", 0.0))
+        upright = min(abs(float(up[2])), 1.0)
+        return height - 0.5 * float(shape["length"]) * upright - float(shape["radius"]) * math.sqrt(1.0 - upright**2)
+    return height - float(shape.get("radius", 0.0))

@@ -15,7 +15,7 @@ from grouser.checks import listed
 from grouser.files import toml_key, toml_value
 from grouser.vehicles.hull import hull_of_mesh
 from grouser.vehicles.mesh_path import Packages, find_mesh
-from grouser.vehicles.urdf_clues import Size, limits, means, shapes
+from grouser.vehicles.urdf_clues import Size, means, shapes
 from grouser.vehicles.urdf_model import Robot
 from grouser.vehicles.urdf_side import SCHEMA
 from grouser.vehicles.urdf_survey import Survey, survey
@@ -34,6 +34,7 @@ LIGHT = 0.1
 """Mass [kg] of such links without a shape."""
 WIDTH = 118
 """Columns of a line."""
+WORDS: Any = {"break_on_hyphens": False, "break_long_words": False}
 
 
 @dataclass
@@ -80,15 +81,9 @@ def draft(robot: Robot, path: Path, packages: Packages = ()) -> Draft:
     return made
 
 
-def _comment(text: str) -> Iterator[str]:
+def _comment(text: str) -> list[str]:
     """A comment in lines that fit."""
-    line = "#"
-    for word in text.split():
-        if len(line) + 1 + len(word) > WIDTH:
-            yield line
-            line = "#"
-        line += f" {word}"
-    yield line
+    return textwrap.wrap(text, WIDTH, initial_indent="# ", subsequent_indent="# ", **WORDS)
 
 
 def _rows(name: str, rows: Sequence[tuple[Any, str]]) -> list[str]:
@@ -174,7 +169,7 @@ def _row(found: Survey, name: str, size: Size) -> dict[str, Any]:
 def _rollers(found: Survey, name: str) -> dict[str, Any]:
     """Rollers of what is called an omni or mecanum wheel: those of mecanum wheels free it along the diagonals."""
     child = found.mounts[name].joint.child
-    names = [name, child, *(Path(one.shape.get("file", "")).stem for _, one in shapes(found.robot, child))]
+    names = [name, child, *(Path(one.fields.get("mesh", "")).stem for _, one in shapes(found.robot, child))]
     if means("mecanum", found.robot.name, *names) and not found.called("castor", name):
         at = found.R_body_root @ (found.centre(name) - np.mean([found.centre(one) for one in found.wheels], axis=0))
         return {"rollers": 45.0 if at[0] * at[1] > 0.0 else -45.0}
@@ -217,9 +212,7 @@ def _actuated(found: Survey, made: Draft) -> Iterator[str]:
         return
     names = ", ".join(toml_value(name) for name in (*driven, *steered))
     yield "actuated = ["
-    yield from textwrap.wrap(
-        f"{names},", WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False
-    )
+    yield from textwrap.wrap(f"{names},", WIDTH, initial_indent="    ", subsequent_indent="    ", **WORDS)
     yield "]"
 
 
@@ -231,7 +224,7 @@ def _motored(found: Survey) -> list[str]:
 def _steering(found: Survey, made: Draft) -> Iterator[str]:
     rows = []
     for name in _motored(found):
-        bounds = limits(found.robot.xml, name)
+        bounds = found.mounts[name].joint.limits
         fast = bounds.get("velocity", 0.0)
         usable = 0.0 < fast <= FASTEST
         remark = "its speed by <limit>" if usable else f"guess: {RATE:g} rad/s"
@@ -267,7 +260,7 @@ def _locked(found: Survey) -> list[str]:
 def _lock(found: Survey, made: Draft) -> Iterator[str]:
     rows: list[tuple[Any, str]] = []
     for name in _locked(found):
-        bounds = limits(found.robot.xml, name)
+        bounds = found.mounts[name].joint.limits
         at = min(max(0.0, bounds.get("lower", -math.inf)), bounds.get("upper", math.inf))
         remark = "0 is outside its <limit>" if at else ""
         if found.carried(name):
@@ -379,7 +372,7 @@ def _mass(volume: float | None) -> float:
 def _volume(robot: Robot, link: str) -> float | None:
     volumes = []
     for _, one in shapes(robot, link):
-        shape = one.shape
+        shape = one.fields
         if shape["shape"] == "box":
             volumes.append(math.prod(shape["size"]))
         elif shape["shape"] == "cylinder":

@@ -1,24 +1,33 @@
-"""The side file of a URDF: what a URDF cannot say. Schema "grouser/urdf@1"; joints go by their URDF names."""
+"""The side file of a URDF, what a URDF cannot say, and the robot as it changes it: joints freed or locked, masses.
+
+Schema "grouser/urdf@1"; joints go by their URDF names.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from grouser import files
-from grouser.checks import listed, shown
+import numpy as np
+from numpy.typing import NDArray
+
+from grouser import files, rotation
+from grouser.checks import listed, set_checked, shown
 from grouser.errors import VehicleError
-from grouser.vehicles.rows import Coupling, Steering, checked
+from grouser.vehicles.rows import Coupling, Steering, box_inertia, checked, wheel_inertia
 from grouser.vehicles.toml import check_fields, made_rows
 from grouser.vehicles.tracks import Track
+from grouser.vehicles.urdf_model import Inertial, Joint, Robot
 
 SCHEMA = "grouser/urdf@1"
 FORWARD = ("+x", "-x", "+y", "-y")
 """Axes of the root link along which a robot may drive."""
-Kind = TypeVar("Kind")
+Array = NDArray[np.float64]
+Pose = tuple[Array, Array]
+"""R_root_link and p_root_link [m]."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +47,7 @@ class Wheel:
     """Centre of the wheel in the axes of the link that the joint holds [m]; on the axle, but for what slides."""
 
     def __post_init__(self) -> None:
-        where = f"wheel '{self.joint!s:.60}', field"
-        object.__setattr__(self, "centre", checked.numbers(self.centre, 3, f"{where} centre"))
+        set_checked(self, f"wheel '{self.joint!s:.60}', field", checked.numbers, "centre", count=3)
 
 
 @dataclass(frozen=True)
@@ -51,11 +59,10 @@ class Free:
     """Direction it turns about in the axes of the joint; None: the <axis> of the URDF."""
 
     def __post_init__(self) -> None:
-        if self.axis is not None:
-            axis = checked.numbers(self.axis, 3, f"free '{self.joint!s:.60}', field axis")
-            if math.hypot(*axis) < 1e-6:
-                raise VehicleError(f"free '{self.joint!s:.60}', field axis: is zero, it must point along the joint")
-            object.__setattr__(self, "axis", axis)
+        where = f"free '{self.joint!s:.60}', field"
+        set_checked(self, where, checked.numbers, "axis", count=3)
+        if self.axis is not None and math.hypot(*self.axis) < 1e-6:
+            raise VehicleError(f"{where} axis: is zero, it must point along the joint")
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,7 @@ class Lock:
     """Displacement at which it is held [rad or m]."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "at", checked.number(self.at, f"lock '{self.joint!s:.60}', field at"))
+        set_checked(self, f"lock '{self.joint!s:.60}', field", checked.number, "at")
 
 
 @dataclass(frozen=True)
@@ -137,6 +144,126 @@ def _side(tables: dict[str, Any], file: str) -> SideFile:
     if "hull" in tables:
         checked.flag(tables["hull"], f"{file}, field hull")
     return SideFile(**tables)
+
+
+def link_poses(robot: Robot) -> dict[str, Pose]:
+    """Pose of every link in the root link with all joints at zero."""
+    poses: dict[str, Pose] = {robot.root: (np.eye(3), np.zeros(3))}
+    joints = list(robot.joints)
+    while joints:
+        ready = [joint for joint in joints if joint.parent in poses]
+        for joint in ready:
+            R, p = poses[joint.parent]
+            poses[joint.child] = R @ joint.R, p + R @ joint.p
+        joints = [joint for joint in joints if joint not in ready]
+    return poses
+
+
+def body_axes(forward: str) -> Array:
+    """R_body_root: the body's x along an axis of the root link, z up."""
+    sign = -1.0 if forward[0] == "-" else 1.0
+    x, z = sign * np.eye(3)["xy".index(forward[1])], np.array([0.0, 0.0, 1.0])
+    return np.array([x, np.cross(z, x), z])
+
+
+def changed(robot: Robot, side: SideFile, file: str) -> Robot:
+    """The robot with the fields `free`, `lock` and `masses` of its side file, and a hinge for each castor."""
+    _check(robot, side, file)
+    joints = {joint.name: joint for joint in robot.joints}
+    for free in side.free:
+        joints[free.joint] = _freed(joints[free.joint], free.axis, file)
+    for name, at in _held(joints, side, file).items():
+        joints[name] = _locked(joints[name], at)
+    held = replace(robot, joints=list(joints.values()))
+    y = body_axes(side.forward)[1]  # the body's y in the axes of the root link
+    for wheel in side.wheels:
+        joint = joints[wheel.joint]
+        if wheel.slides is not None:  # held by its link, whatever its joint: it does not turn
+            R, _ = link_poses(held)[joint.child]
+            joints[wheel.joint] = replace(joint, kind="continuous", axis=R.T @ y, mimic=None)
+    return replace(held, joints=list(joints.values()), links=_weighed(robot, side, file))
+
+
+def _check(robot: Robot, side: SideFile, file: str) -> None:
+    moving = [joint.name for joint in robot.joints if joint.moves]
+    fixed = [joint.name for joint in robot.joints if not joint.moves]
+    freed = [one.joint for one in side.free]
+    check_names(freed, fixed, "free", "fixed joint", file)
+    check_names([one.joint for one in side.lock], moving, "lock", "moving joint", file)
+    moving = [name for name in (*moving, *freed) if name not in [one.joint for one in side.lock]]
+    sliding = [wheel.joint for wheel in side.wheels if wheel.slides is not None]
+    for wheel in side.wheels:
+        if wheel.joint in fixed and wheel.slides is None and wheel.joint not in freed:
+            raise VehicleError(
+                f"{file}, side file field wheels: '{wheel.joint}' is not a moving joint but a fixed one; add it to free"
+                f", or slides = 0.2 to a castor that slides; moving joints are {listed(moving)}"
+            )
+    held = [name for name in fixed if name in sliding and name not in freed]
+    check_names([one.joint for one in side.wheels], [*moving, *held], "wheels", "moving joint", file)
+    check_names(side.actuated, moving, "actuated", "moving joint", file)
+    kinds = {joint.name: joint.kind for joint in robot.joints}
+    for wheel in side.wheels:
+        if kinds[wheel.joint] == "prismatic" and wheel.slides is None:
+            raise VehicleError(f"{file}, joint '{wheel.joint}': a wheel turns, so it cannot be prismatic")
+
+
+def _freed(joint: Joint, axis: Any, file: str) -> Joint:
+    if axis is None and not joint.axis.any():
+        raise VehicleError(
+            f"{file}, side file field free: the URDF gives '{joint.name}' no <axis>; say which:"
+            f' {{ joint = "{joint.name}", axis = [0, 1, 0] }}'
+        )
+    direction = joint.axis if axis is None else np.array(axis) / math.hypot(*axis)
+    return replace(joint, kind="revolute", axis=direction)
+
+
+def _held(joints: dict[str, Joint], side: SideFile, file: str) -> dict[str, float]:
+    """Displacement of each locked joint, and of those that mimic one."""
+    held = {one.joint: one.at for one in side.lock}
+    mimics = {name: joint.mimic for name, joint in joints.items() if joint.mimic is not None and joint.moves}
+    for name, (other, _, _) in mimics.items():
+        if other == name or other not in joints or not joints[other].moves:
+            raise VehicleError(
+                f"{file}, joint '{name}': mimics '{other:.60}', which does not move; list that in free too, or leave"
+                " both out"
+            )
+    while following := [name for name, (other, _, _) in mimics.items() if other in held and name not in held]:
+        for name in following:
+            other, multiplier, offset = mimics[name]
+            held[name] = multiplier * held[other] + offset
+    return held
+
+
+def _locked(joint: Joint, at: float) -> Joint:
+    if joint.kind == "prismatic":
+        return replace(joint, kind="fixed", p=joint.p + joint.R @ (at * joint.axis))
+    return replace(joint, kind="fixed", R=joint.R @ rotation.about(joint.axis, at))
+
+
+def _weighed(robot: Robot, side: SideFile, file: str) -> dict[str, Inertial | None]:
+    links = dict(robot.links)
+    check_names(list(side.masses), list(links), "masses", "link", file)
+    for name, mass in side.masses.items():
+        old = links[name]
+        if old is not None and old.mass > 0.0:
+            links[name] = replace(old, mass=mass, inertia=old.inertia * (mass / old.mass))
+            continue
+        one = next((shape for shape in robot.collisions[name] if shape.fields["shape"] != "mesh"), None)
+        if one is None:
+            links[name] = Inertial(mass, np.eye(3), np.zeros(3) if old is None else old.p, np.zeros((3, 3)))
+        else:
+            links[name] = Inertial(mass, one.R, one.p, np.diag(solid_inertia(one.fields, mass)))
+    return links
+
+
+def solid_inertia(shape: dict[str, Any], mass: float) -> tuple[float, float, float]:
+    """Diagonal inertia [kg m²] of a solid box, sphere or cylinder (along z) of a mass [kg]."""
+    if shape["shape"] == "box":
+        return box_inertia(mass, *shape["size"])
+    if shape["shape"] == "sphere":
+        return (0.4 * mass * shape["radius"] ** 2,) * 3
+    across, along, _ = wheel_inertia(mass, shape["radius"], shape["length"])
+    return across, across, along
 
 
 def check_names(names: Sequence[str], known: Sequence[str], field: str, kind: str, file: str) -> None:

@@ -15,9 +15,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from grouser.vehicles.urdf_changes import body_axes, link_poses
 from grouser.vehicles.urdf_clues import Mesh, Mount, Size, crossing, lowest, means, motors, mounts, round_size, shapes
 from grouser.vehicles.urdf_model import Robot
+from grouser.vehicles.urdf_side import body_axes, link_poses
 
 Array = NDArray[np.float64]
 LEVEL = 0.5
@@ -100,18 +100,8 @@ class Survey:
     def carried(self, joint: str) -> list[str]:
         """The wheels beyond a joint, those that slide too."""
         beyond = self.mounts[joint].beyond
-        fixed = [name for name in self.sliding if self.hangs_from(name, joint)]
+        fixed = [name for name in self.sliding if name in self.mounts[joint].outer]
         return [*(name for name in self.wheels if name in beyond), *fixed]
-
-    def hangs_from(self, name: str, joint: str) -> bool:
-        """Whether a joint stands between the body and another one."""
-        parents = {one.child: one for one in self.robot.joints}
-        at = parents.get(self.mounts[name].joint.parent)
-        while at is not None:
-            if at.name == joint:
-                return True
-            at = parents.get(at.parent)
-        return False
 
     @cached_property
     def hinges(self) -> list[str]:
@@ -258,22 +248,21 @@ def _find_castors(found: Survey) -> None:
         elif called and not mount.beyond and size is None and not mount.joint.moves:
             found.sliding[name] = None
     for name in list(found.sliding):  # what holds another one
-        if any(found.hangs_from(other, name) for other in found.sliding):
+        if any(other in found.mounts[name].outer for other in found.sliding):
             del found.sliding[name]
 
 
 def _ball(robot: Robot, mount: Mount, ground: float, called: bool) -> Size | None:
     """The ball that stands for a castor: a sphere, or of what is called castor one as high as its lowest shape."""
     link, best = mount.joint.child, None
-    R_root_link, p_root_link = mount.poses[link]
-    for kind, one in shapes(robot, link):
-        R, p = R_root_link @ one.R, p_root_link + R_root_link @ one.p
-        source = f"{kind} {one.shape['shape']} of '{link}'"
-        if one.shape["shape"] == "sphere":
-            return Size(one.shape["radius"], None, p, source)
-        radius = float(p[2]) - lowest(one, R, p)
+    for kind, shape in shapes(robot, link):
+        one = shape.moved(*mount.poses[link])
+        source = f"{kind} {one.fields['shape']} of '{link}'"
+        if one.fields["shape"] == "sphere":
+            return Size(one.fields["radius"], None, one.p, source)
+        radius = float(one.p[2]) - lowest(one)
         if called and radius > 0.0 and best is None:
-            best = Size(radius, None, p, f"half the height of the {source}")
+            best = Size(radius, None, one.p, f"half the height of the {source}")
     if best is None and called and 0.002 < mount.p[2] - ground < 0.5:
         best = Size(float(mount.p[2] - ground), None, mount.p, "its height over the ground")
     return best

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grouser._kernels.vehicles.arrays import VehicleArrays
-from grouser.checks import listed
+from grouser.checks import listed, set_checked
 from grouser.errors import VehicleError
 from grouser.vehicles import tree
 from grouser.vehicles.hull import MOST_POINTS, Hull
@@ -74,16 +75,16 @@ class Vehicle:
         frames = tree.sort_frames(checked.rows(self.frames, Frame, "field frames"))
         tree.check_frames(frames)
         object.__setattr__(self, "frames", frames)
-        object.__setattr__(self, "couplings", checked.rows(self.couplings, Coupling, "field couplings"))
-        object.__setattr__(self, "steering", checked.rows(self.steering, Steering, "field steering"))
-        object.__setattr__(self, "hull", checked.rows(self.hull, Hull, "field hull"))
-        object.__setattr__(self, "visuals", _checked_visuals(self.visuals))
+        for name, kind in (("couplings", Coupling), ("steering", Steering), ("hull", Hull)):
+            set_checked(self, "field", checked.rows, name, kind=kind)
+        if self.visuals != ():  # most vehicles have none, and do not need their module
+            from grouser.vehicles.visual import Visual
+
+            set_checked(self, "field", checked.rows, "visuals", kind=Visual)
         self._check_couplings()
         self._check_steering()
         self._check_hull()
-        if self.drive_reference is not None:
-            point = checked.numbers(self.drive_reference, 2, f"vehicle '{self.name}', field drive_reference")
-            object.__setattr__(self, "drive_reference", point)
+        set_checked(self, f"vehicle '{self.name}', field", checked.numbers, "drive_reference", count=2)
 
     def _check_couplings(self) -> None:
         names = [coupling.name for coupling in self.couplings]
@@ -180,9 +181,17 @@ class Vehicle:
     @cached_property
     def kinds_of_wheels(self) -> str:
         """Its wheels counted by kind, in words: "2 wheels, 1 ball that slides", "2 rows of 5 wheels"."""
-        from grouser.vehicles.kinds import kinds_of_wheels
-
-        return kinds_of_wheels(self)
+        followers = Counter(f.turns_with for f in self.frames if f.turns_with is not None)
+        words: Counter[tuple[str, str]] = Counter()
+        for frame in self.frames:
+            if frame.is_wheel and frame.turns_with is None:
+                kind = frame.kind_of_wheel
+                several = kind.replace("wheel", "wheels").replace("ball that slides", "balls that slide")
+                if frame.name in followers:
+                    size = f"of {1 + followers[frame.name]} wheels"
+                    kind, several = f"row {size}", f"rows {size}"
+                words[kind, several] += 1
+        return ", ".join(f"{count} {one if count == 1 else several}" for (one, several), count in words.items())
 
     @property
     def n_joints(self) -> int:
@@ -379,15 +388,6 @@ class Vehicle:
             f"<Vehicle '{self.name}': {self.kinds_of_wheels}, {self.n_joints} joints"
             f" ({len(self.actuated)} actuated), {coupled}, {self.mass:.6g} kg>"
         )
-
-
-def _checked_visuals(visuals: Any) -> tuple[Visual, ...]:
-    """Most vehicles have none, and do not need their module."""
-    if isinstance(visuals, tuple) and not visuals:
-        return ()
-    from grouser.vehicles.visual import Visual
-
-    return checked.rows(visuals, Visual, "field visuals")
 
 
 def _changed(one: Row, changes: dict[str, Any], what: str) -> Row:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grouser import rotation
-from grouser.checks import listed
+from grouser.checks import listed, set_checked
 from grouser.errors import VehicleError
-from grouser.vehicles.rows import checked
+from grouser.vehicles.rows import Shape, checked, mirrored_pose
 
 if TYPE_CHECKING:
     from grouser.vehicles.mesh import Mesh
@@ -25,7 +24,7 @@ SHAPES = {"box": ("size",), "cylinder": ("radius", "length"), "sphere": ("radius
 
 
 @dataclass(frozen=True)
-class Visual:
+class Visual(Shape):
     """A coloured shape fixed to a frame; a cylinder stands along its z."""
 
     frame: str
@@ -52,40 +51,15 @@ class Visual:
     """The mesh itself where no file is needed, as of a saved run; axes and scale as drawn."""
 
     def __post_init__(self) -> None:
-        frame = checked.name(self.frame, "visual, field frame")
-        where = f"visual of '{frame}', field"
-        shape = checked.choice(self.shape, f"{where} shape", tuple(SHAPES))
-        for name in ("xyz", "rpy", "scale"):
-            object.__setattr__(self, name, checked.numbers(getattr(self, name), 3, f"{where} {name}"))
+        where = self._check("visual", SHAPES, {})
+        set_checked(self, where, checked.numbers, "scale", count=3)
         if 0.0 in self.scale:
             raise VehicleError(f"{where} scale: has a zero, which makes a mesh flat; use 1 for its own size")
-        if shape != "mesh" and any(one != 1.0 for one in self.scale):
-            raise VehicleError(f"{where} scale: is for a mesh; give the size of a {shape} itself")
-        for name in ("size", "radius", "length", "mesh"):
-            value = getattr(self, name)
-            if value is None and name in SHAPES[shape]:
-                raise VehicleError(f"{where} {name}: is missing; a {shape} needs it")
-            if value is not None and name not in SHAPES[shape]:
-                raise VehicleError(f"{where} {name}: a {shape} has none; it has {', '.join(SHAPES[shape])}")
-        if self.size is not None:
-            sides = checked.numbers(self.size, 3, f"{where} size")
-            object.__setattr__(self, "size", tuple(checked.positive(side, f"{where} size") for side in sides))
-        for name in ("radius", "length"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, checked.positive(getattr(self, name), f"{where} {name}"))
+        if self.shape != "mesh" and any(one != 1.0 for one in self.scale):
+            raise VehicleError(f"{where} scale: is for a mesh; give the size of a {self.shape} itself")
         if self.mesh is not None and not (isinstance(self.mesh, str) and self.mesh):
             raise VehicleError(f"{where} mesh: {self.mesh!r:.60} is not the name of a file")
-        if self.color is not None:
-            count = 3 if isinstance(self.color, Sequence) and len(self.color) == 3 else 4
-            color = checked.numbers(self.color, count, f"{where} color")
-            for one in color:
-                checked.number(one, f"{where} color", low=0.0, high=1.0, unit="of 1")
-            object.__setattr__(self, "color", (*color, 1.0)[:4])
-
-    @property
-    def rotation(self) -> np.ndarray:
-        """R_frame_shape, shape (3, 3)."""
-        return rotation.from_rpy(*self.rpy)
+        set_checked(self, where, _colour, "color")
 
     def read(self) -> Mesh:
         """The triangles of a mesh, scaled [m], axes of the shape; VehicleError where its file is not to be read."""
@@ -100,14 +74,21 @@ class Visual:
 
     def mirrored(self) -> Visual:
         """The shape seen in a mirror that swaps left and right: pose S T S, a mesh scaled by S = diag(1, −1, 1)."""
-        (x, y, z), (roll, pitch, yaw) = self.xyz, self.rpy
         S = np.array([1.0, -1.0, 1.0])
         more: dict[str, Any] = {}
         if self.shape == "mesh":
             given = self.geometry
             more["scale"] = tuple(S * self.scale)
             more["geometry"] = None if given is None else tuple(part.scaled(S) for part in given)
-        return dataclasses.replace(self, xyz=(x, -y, z), rpy=(-roll, pitch, -yaw), **more)
+        return dataclasses.replace(self, **mirrored_pose(self), **more)
+
+
+def _colour(value: Any, name: str) -> tuple[float, ...]:
+    """Red, green, blue, opacity, which may be left out."""
+    color = checked.numbers(value, 3 if isinstance(value, Sequence) and len(value) == 3 else 4, name)
+    for share in color:
+        checked.number(share, name, low=0.0, high=1.0, unit="of 1")
+    return (*color, 1.0)[:4]
 
 
 def described(visuals: Sequence[Visual]) -> str:

@@ -40,7 +40,7 @@ def own_ground(evaluate: Any, count: int) -> Law:
 
 
 def own_curvature(evaluate: Any, count: int) -> Law:
-    """The law with second derivatives (`curvature.py`); compiled when first used.
+    """The law with second derivatives; compiled when first used.
 
     Differences of the slope are off by about 1e-10 /m for hills about a metre long; of the height, extrapolated from
     two steps, by 1e-9 /m. Where one of the points they need has no height, there is no ground.

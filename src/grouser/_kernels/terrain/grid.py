@@ -181,41 +181,25 @@ def write_second(par, p, Y, out):
     out[5] = par[5] * par[5] * weighted(Y[2], p[0])
 
 
-@law
-def bicubic(par, x, out, jac):
-    """Nodes are (h, dx ∂h/∂x, dy ∂h/∂y, dx dy ∂²h/∂x∂y); C¹, the slope is the height's derivative."""
-    i, j, u, v = find_cell(par, x[0], x[1])
-    if i < 0:
-        out[0] = math.nan
-    else:
-        write_slope(par, bicubic_sums(par, i, j, u), hermite(v), out)
+def _smooth(name, sums, weights, write):
+    """The law of a surface of cubic pieces: `sums` along x, `weights` along y, and what to `write` of them."""
+
+    def surface(par, x, out, jac):
+        i, j, u, v = find_cell(par, x[0], x[1])
+        if i < 0:
+            out[0] = math.nan
+        else:
+            write(par, sums(par, i, j, u), weights(v), out)
+
+    surface.__name__ = surface.__qualname__ = name
+    return law(surface)
 
 
-@law
-def bicubic_second(par, x, out, jac):
-    """As `bicubic`: exact inside a cell; the second derivatives jump from cell to cell (C¹)."""
-    i, j, u, v = find_cell(par, x[0], x[1])
-    if i < 0:
-        out[0] = math.nan
-    else:
-        write_second(par, bicubic_sums(par, i, j, u), hermite(v), out)
-
-
-@law
-def spline(par, x, out, jac):
-    """Instead of nodes (nx + 2) × (ny + 2) coefficients of uniform cubic B-splines; C², exact slope."""
-    i, j, u, v = find_cell(par, x[0], x[1])
-    if i < 0:
-        out[0] = math.nan
-    else:
-        write_slope(par, spline_sums(par, i, j, u), b_spline(v), out)
-
-
-@law
-def spline_second(par, x, out, jac):
-    """As `spline`: exact, and continuous from cell to cell (C²)."""
-    i, j, u, v = find_cell(par, x[0], x[1])
-    if i < 0:
-        out[0] = math.nan
-    else:
-        write_second(par, spline_sums(par, i, j, u), b_spline(v), out)
+bicubic = _smooth("bicubic", bicubic_sums, hermite, write_slope)
+"""Nodes are (h, dx ∂h/∂x, dy ∂h/∂y, dx dy ∂²h/∂x∂y); C¹, the slope is the height's derivative."""
+bicubic_second = _smooth("bicubic_second", bicubic_sums, hermite, write_second)
+"""As `bicubic`: exact inside a cell; the second derivatives jump from cell to cell (C¹)."""
+spline = _smooth("spline", spline_sums, b_spline, write_slope)
+"""Instead of nodes (nx + 2) × (ny + 2) coefficients of uniform cubic B-splines; C², exact slope."""
+spline_second = _smooth("spline_second", spline_sums, b_spline, write_second)
+"""As `spline`: exact, and continuous from cell to cell (C²)."""

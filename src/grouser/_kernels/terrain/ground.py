@@ -2,20 +2,15 @@
 
 A law `…_second` also gives second derivatives, for wheels that roll on smooth ground: out = (h, h_x, h_y, h_xx, h_xy,
 h_yy). This file holds the simple shapes and the laws made of other laws; grids are in `grid.py`, triangle meshes in
-`mesh.py`, a user's formulas in `function.py` and `curvature.py`. Every law compares so that a NaN or infinite x or y
+`mesh.py`, a user's formulas in `function.py`. Every law compares so that a NaN or infinite x or y
 falls outside, before any number becomes an index. No law uses jac, and no law writes to x.
 """
 
 import math
 
-from llvmlite import ir
-from numba import config, types
-from numba.core import cgutils
-from numba.extending import intrinsic
-
 from grouser._compile.jit import entry, inlined
 from grouser._compile.struct import Struct, array, indices, integer
-from grouser._kernels.law import call_law, call_law_from_law, law
+from grouser._kernels.law import call_law, call_law_from_law, law, local_numbers
 
 FAR = 1e9
 """No ground is further than this from the origin [m]: where a run diverges to, sums stay finite."""
@@ -40,24 +35,6 @@ SMOOTH = 5
 """The rim of a wheel is sampled every 20°: enough to start a search on ground with slopes that change steadily."""
 EDGED = 1
 """Every 4°: so that an edge between two samples is not passed over."""
-
-
-@intrinsic
-def _local_pair(typingctx):
-    signature = types.CPointer(types.float64)()
-
-    def codegen(context, builder, signature, args):
-        return cgutils.alloca_once(builder, ir.DoubleType(), size=2)
-
-    return signature, codegen
-
-
-def _interpreted_pair():
-    return [0.0, 0.0]
-
-
-local_pair = _interpreted_pair if config.DISABLE_JIT else _local_pair
-"""Pointer to two doubles on the caller's stack."""
 
 
 @inlined
@@ -155,7 +132,7 @@ def move_child(par, x, out, jac):
     dy = x[1] - par[3]
     c = par[5]
     s = par[6]
-    x_child = local_pair()
+    x_child = local_numbers(2)
     x_child[0] = c * dx + s * dy
     x_child[1] = par[7] * (c * dy - s * dx)
     call_law_from_law(int(par[0]), int(par[1]), x_child, out, jac)
