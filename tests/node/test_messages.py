@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from rosbags.typesys import Stores, get_typestore
 
 from grouser.node import messages
-from grouser.node.fields import fields_of
+from grouser.node.fields import dds_name, fields_of, ros_name, type_hash
 from grouser.node.messages import TYPES, MessageError, decode, encode
-from grouser.node.types import dds_name, ros_name, type_hash
 
 STORE = get_typestore(Stores.ROS2_HUMBLE)
 NUMBERS = {

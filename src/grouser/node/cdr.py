@@ -8,6 +8,8 @@ length is compared with what is left before anything is made of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import groupby
 from operator import attrgetter
 from struct import Struct, error
 from typing import Any, Literal, TypeVar
@@ -16,8 +18,6 @@ import numpy as np
 
 from grouser.errors import GrouserError
 from grouser.node.fields import Field, Message, Primitive, fields_of, per_type
-
-__all__ = ["MessageError", "decode", "encode"]
 
 M = TypeVar("M", bound=Message)
 
@@ -35,8 +35,7 @@ def encode(message: Message) -> bytes:
     """Bytes of a message, little endian, with the encapsulation header."""
     out = bytearray(HEADER)
     try:
-        for step in _steps(type(message)):
-            step.write(out, message)
+        _write(type(message), out, message)
     except (error, TypeError, ValueError, AttributeError, OverflowError) as problem:
         raise MessageError(f"{type(message).NAME}: cannot be encoded: {problem}") from problem
     return bytes(out)
@@ -171,39 +170,25 @@ class _Array:
         return (source.array(self.kind, self.count or source.count(self.kind.size)),)
 
 
-class _Texts:
-    def __init__(self, path: str) -> None:
-        self.get = attrgetter(path)
+class _Sequence:
+    """Texts or messages, each of at least some bytes."""
+
+    def __init__(
+        self, path: str, put: Callable[[bytearray, Any], None], take: Callable[[_Source], Any], least: int
+    ) -> None:
+        self.get, self.put, self.take, self.least = attrgetter(path), put, take, least
 
     def write(self, out: bytearray, message: Any) -> None:
         values = self.get(message)
         _write_length(out, len(values))
         for one in values:
-            _write_text(out, one)
+            self.put(out, one)
 
     def read(self, source: _Source) -> tuple[Any, ...]:
-        return ([source.text() for _ in range(source.count(4))],)
+        return ([self.take(source) for _ in range(source.count(self.least))],)
 
 
-class _Messages:
-    """A sequence of messages."""
-
-    def __init__(self, path: str, kind: type[Message]) -> None:
-        self.get, self.kind, self.least = attrgetter(path), kind, _least(kind)
-
-    def write(self, out: bytearray, message: Any) -> None:
-        values = self.get(message)
-        _write_length(out, len(values))
-        steps = _steps(self.kind)
-        for one in values:
-            for step in steps:
-                step.write(out, one)
-
-    def read(self, source: _Source) -> tuple[Any, ...]:
-        return ([_made(self.kind, source) for _ in range(source.count(self.least))],)
-
-
-_Step = _Run | _Text | _Array | _Texts | _Messages
+_Step = _Run | _Text | _Array | _Sequence
 
 
 def _write_length(out: bytearray, count: int) -> None:
@@ -220,33 +205,30 @@ def _write_text(out: bytearray, text: str) -> None:
     out.append(0)
 
 
+def _write(kind: type[Message], out: bytearray, message: Any) -> None:
+    for step in _steps(kind):
+        step.write(out, message)
+
+
 @per_type
 def _steps(kind: type[Message]) -> tuple[_Step, ...]:
     """What is written, in order; numbers between strings and arrays are one step."""
     steps: list[_Step] = []
-    paths: list[str] = []
-    kinds: list[Primitive] = []
-
-    def close() -> None:
-        if paths:
-            steps.append(_Run(list(paths), list(kinds)))
-            paths.clear()
-            kinds.clear()
-
-    for path, one in _leaves(kind, ""):
-        if one.primitive is not None and one.primitive.name != "string" and one.count is None:
-            paths.append(path)
-            kinds.append(one.primitive)
-            continue
-        close()
-        if one.message is not None:
-            steps.append(_Messages(path, one.message))
-        elif one.primitive is not None and one.primitive.name != "string":
-            steps.append(_Array(path, one.primitive, one.count or 0))
+    for scalar, group in groupby(_leaves(kind, ""), lambda leaf: leaf[1].number is not None and leaf[1].count is None):
+        leaves = list(group)
+        if scalar:
+            steps.append(_Run([path for path, _ in leaves], [one.number for _, one in leaves if one.number]))
         else:
-            steps.append(_Text(path) if one.count is None else _Texts(path))
-    close()
+            steps += [_step(path, one) for path, one in leaves]
     return tuple(steps)
+
+
+def _step(path: str, one: Field) -> _Step:
+    if one.message is not None:
+        return _Sequence(path, partial(_write, one.message), partial(_made, one.message), _least(one.message))
+    if one.number is not None:
+        return _Array(path, one.number, one.count or 0)
+    return _Text(path) if one.count is None else _Sequence(path, _write_text, _Source.text, 4)
 
 
 def _leaves(kind: type[Message], before: str) -> Iterator[tuple[str, Field]]:

@@ -11,12 +11,12 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from operator import itemgetter
 from typing import Any
 
 from grouser.node.cdr import encode
-from grouser.node.fields import Field, Message, fields_of, per_type
+from grouser.node.fields import Field, Message, dds_name, fields_of, per_type, ros_name
 from grouser.node.transport import Peer, Receive, TransportError, ros_domain
-from grouser.node.types import dds_name, ros_name
 
 try:
     from cyclonedds import core
@@ -31,8 +31,6 @@ try:
     from cyclonedds.topic import Topic
 except ImportError as missing:
     raise TransportError("DDS needs Cyclone DDS, which is not installed: pip install 'grouser[dds]'") from missing
-
-__all__ = ["DdsTransport"]
 
 MOST_DOMAINS = 232
 """Largest domain whose ports exist (DDSI-RTPS 9.6.2)."""
@@ -146,13 +144,9 @@ class DdsTransport:
                 self._overrun += len(taken) >= KEPT  # at least one was lost: the oldest
                 waiting += [(info.source_timestamp, data, receive) for data, info in taken if info.valid_data]
             now = time.time()
-            waiting.sort(key=_sent)  # in the order in which they were sent, over all topics
+            waiting.sort(key=itemgetter(0))  # in the order in which they were sent, over all topics
             for _, data, receive in waiting:
                 receive(data, now)
-
-
-def _sent(one: tuple[int, bytes, Receive]) -> int:
-    return one[0]
 
 
 def _quality(reliable: bool, depth: int) -> Any:

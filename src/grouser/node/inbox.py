@@ -1,4 +1,4 @@
-"""Messages on their way from the threads of a transport to the one that works on them: bounded, newest kept."""
+"""Bounded queue from the threads of a transport to the thread that processes messages; the newest are kept."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from typing import NamedTuple
 
 from grouser.node.transport import Receive
 
-__all__ = ["Inbox", "Letter"]
-
 MOST = 4000
 """Messages of one topic that may wait: some seconds of the fastest, for a computer that is busy."""
 
 AT_ONCE = 200
-"""Messages that are worked on between two looks at what is to be published."""
+"""Messages processed before the node checks again whether to publish."""
 
 
 class Letter(NamedTuple):

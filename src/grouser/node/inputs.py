@@ -1,6 +1,6 @@
 """From the manifest to the topics of a robot: which messages are subscribed, by topic and type.
 
-What they say is read by `grouser.logs.events`, as for logs.
+Their content is read by `grouser.logs.events`, as for logs.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from grouser.logs.posing import ATTITUDE
 from grouser.logs.signal_table import Signal
 from grouser.node import messages
 from grouser.node.fields import Field, Message, fields_of
-
-__all__ = ["Inputs", "Topic"]
 
 POSES: tuple[type[Message], ...] = (
     messages.Odometry, messages.PoseWithCovarianceStamped, messages.PoseStamped, messages.TransformStamped,
@@ -122,6 +120,6 @@ def _has(kind: type[Message], signal: Signal) -> bool:
         if one is None:
             return False
         inside = one.message
-    if one is None or one.primitive is None or one.primitive.name == "string":
+    if one is None or one.number is None:
         return False
     return (one.count is not None) == (bool(bracket) or signal.joint is not None)

@@ -11,19 +11,17 @@ import re
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from grouser.node.cdr import encode
-from grouser.node.fields import Message
+from grouser.node.fields import Message, dds_name, ros_name, type_hash
 from grouser.node.transport import Peer, Receive, TransportError, ros_domain
-from grouser.node.types import dds_name, ros_name, type_hash
 from grouser.node.zenoh_keys import HUMBLE_HASH, Attachment, Entity, EntityKind, gid, qos_text, topic_key, watch_key
 
 if TYPE_CHECKING:
     import zenoh
-
-__all__ = ["ROUTER", "ZenohTransport", "session_settings"]
 
 ROUTER = "tcp/localhost:7447"
 """Where the router of rmw_zenoh (`ros2 run rmw_zenoh_cpp rmw_zenohd`) listens, and its nodes connect."""
@@ -97,14 +95,12 @@ class ZenohTransport:
         self._domain = ros_domain(domain)
         config = zenoh.Config()
         settings = session_settings(mode, connect=connect, listen=listen, network=network)
-        try:
+        self._zenoh = zenoh
+        place = f"connect {list(connect)}, listen {settings.get('listen/endpoints', [])}"
+        with self._refusing(f"Zenoh session in {mode} mode ({place}) cannot be opened"):
             for path, value in settings.items():
                 config.insert_json5(path, json.dumps(value))
             self._session = zenoh.open(config)
-        except zenoh.ZError as why:
-            place = f"connect {list(connect)}, listen {settings.get('listen/endpoints', [])}"
-            raise TransportError(f"Zenoh session in {mode} mode ({place}) cannot be opened ({_plain(why)})") from None
-        self._zenoh = zenoh
         self._humble = humble
         self._node, self._namespace = node, "/" + namespace.strip("/")
         self._id = str(self._session.info.zid())
@@ -128,10 +124,8 @@ class ZenohTransport:
         entity = self._endpoint("MS", topic, type, reliable=reliable)
         key = topic_key(self._domain, topic, entity.type, "*")
         channel: Any = self._zenoh.handlers.RingChannel(WAITING)
-        try:
+        with self._refusing(f"{topic}: cannot be subscribed to"):
             subscriber = self._session.declare_subscriber(key, channel, allowed_origin=self._zenoh.Locality.REMOTE)
-        except self._zenoh.ZError as why:
-            raise TransportError(f"{topic}: cannot be subscribed to ({_plain(why)})") from None
         self._hold_token(entity)
         reader = threading.Thread(
             target=self._read, args=(subscriber, entity, type_hash(type), receive), name=f"zenoh {topic}", daemon=True
@@ -146,14 +140,12 @@ class ZenohTransport:
             raise TransportError(f"{topic}: has messages of type {known.NAME} already; it cannot have {type.NAME} too")
         entity = self._endpoint("MP", topic, type, reliable=reliable)
         kinds = self._zenoh.Reliability
-        try:
+        with self._refusing(f"{topic}: cannot be published"):
             put = self._session.declare_publisher(
                 topic_key(self._domain, topic, entity.type, entity.hash),
                 congestion_control=self._zenoh.CongestionControl.DROP,
                 reliability=kinds.RELIABLE if reliable else kinds.BEST_EFFORT,
             )
-        except self._zenoh.ZError as why:
-            raise TransportError(f"{topic}: cannot be published ({_plain(why)})") from None
         self._hold_token(entity)
         self._held.append(put)
         source, sequence, lock = gid(entity.token), 0, threading.Lock()
@@ -216,10 +208,17 @@ class ZenohTransport:
         return self._entity(kind, number, topic=topic, type=dds_name(type.NAME), hash=hashed, qos=qos)
 
     def _hold_token(self, entity: Entity) -> None:
-        try:
+        with self._refusing(f"{entity.topic or entity.name}: not a name for Zenoh"):
             self._held.append(self._session.liveliness().declare_token(entity.token))
+
+    @contextmanager
+    def _refusing(self, what: str) -> Iterator[None]:
+        """Errors of Zenoh in one sentence, without the places in its source code."""
+        try:
+            yield
         except self._zenoh.ZError as why:
-            raise TransportError(f"{entity.topic or entity.name}: not a name for Zenoh ({_plain(why)})") from None
+            said = re.sub(r"\s+at /\S+", "", str(why)).rstrip(". ")
+            raise TransportError(f"{what} ({said})") from None
 
     def _fits(self, other: Entity) -> bool:
         return any(
@@ -254,32 +253,27 @@ class ZenohTransport:
             if str(sample.key_expr).rsplit("/", 1)[-1] not in good:
                 self._fault(f"{entity.topic}: messages with another type hash")
                 continue
-            note = sample.attachment
-            told = Attachment.read(note.to_bytes()) if note is not None else None
-            if told is None:
+            data = sample.attachment
+            attachment = Attachment.read(data.to_bytes()) if data is not None else None
+            if attachment is None:
                 self._fault(f"{entity.topic}: messages without an attachment of rmw_zenoh")
             else:
-                self._follow(last, told)
+                self._count_lost(last, attachment)
             if self._open:
                 receive(sample.payload.to_bytes(), arrived)
 
-    def _follow(self, last: OrderedDict[bytes, int], told: Attachment) -> None:
-        """Count the messages that one publisher's sequence numbers pass over."""
-        before = last.get(told.gid)
-        if before is None or told.sequence > before:
-            last[told.gid] = told.sequence
+    def _count_lost(self, last: OrderedDict[bytes, int], attachment: Attachment) -> None:
+        """Count the gap in the sequence numbers of one publisher."""
+        before, sequence = last.get(attachment.gid), attachment.sequence
+        if before is None or sequence > before:
+            last[attachment.gid] = sequence
         if before is None:
             if len(last) > PUBLISHERS:
                 last.popitem(last=False)
-        elif 1 < told.sequence - before <= LARGEST_GAP:
+        elif 1 < sequence - before <= LARGEST_GAP:
             with self._lock:
-                self._lost += told.sequence - before - 1
+                self._lost += sequence - before - 1
 
     def _fault(self, what: str) -> None:
         with self._lock:
             self._faults[what] += 1
-
-
-def _plain(why: Exception) -> str:
-    """What Zenoh says, without the places in its source code."""
-    return re.sub(r"\s+at /\S+", "", str(why)).rstrip(". ")

@@ -14,6 +14,8 @@ from grouser.checks import FloatArray
 Schema = dict[str, Any]
 Message = dict[str, Any]
 
+R_WHEEL_CYLINDER = rotation.from_rpy(-0.5 * math.pi, 0.0, 0.0)
+"""A cylinder of Foxglove stands along z; a wheel's axle is y: Rx(−90°) turns z into y."""
 _PLAIN: dict[str, Schema] = {
     "number": {"type": "number"},
     "text": {"type": "string"},

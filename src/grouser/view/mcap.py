@@ -1,14 +1,12 @@
 """A run as an MCAP file: Foxglove's transforms, scene and pose, and plain JSON about wheels and joints."""
 
 import json
-import math
 import os
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 import numpy as np
 
-from grouser import rotation
 from grouser._kernels.constants import GRAVITY
 from grouser._version import __version__
 from grouser.checks import FloatArray
@@ -57,8 +55,6 @@ SHORTEST = 1e-4
 """Arrows shorter than this [m] are left out."""
 BODY, LINK, TYRE, SPOKE = (0.90, 0.62, 0.0), (0.34, 0.36, 0.40), (0.13, 0.13, 0.14), (0.94, 0.89, 0.26)
 GROUND, FORCE, SLIP = (0.85, 0.82, 0.78), (0.0, 0.45, 0.70), (0.84, 0.37, 0.0)
-# A cylinder of Foxglove stands along z; a wheel's axle is y. Rx(−90°) turns z into y.
-R_WHEEL_CYLINDER = rotation.from_rpy(-0.5 * math.pi, 0.0, 0.0)
 HERE = pose((0.0, 0.0, 0.0), np.eye(3))
 
 
@@ -170,7 +166,9 @@ def _vehicle_entities(vehicle: Vehicle, stamp: Message) -> list[Message]:
             if shape["kind"] == "wheel":
                 radius, width = shape["radius"], shape["width"]
                 size = (2.0 * radius, 2.0 * radius, width)
-                tyre = _solid(pose((0.0, 0.0, 0.0), R_WHEEL_CYLINDER), size, TYRE, bottom_scale=1.0, top_scale=1.0)
+                tyre = _solid(
+                    pose((0.0, 0.0, 0.0), foxglove.R_WHEEL_CYLINDER), size, TYRE, bottom_scale=1.0, top_scale=1.0
+                )
                 cylinders.append(tyre)
                 # A bar across a wheel, a little wider than it, by which its spin is seen.
                 cubes.append(_solid(HERE, (1.6 * radius, 1.04 * width, 0.15 * radius), SPOKE))
