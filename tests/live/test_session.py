@@ -187,11 +187,11 @@ def test_soils_change_the_contact_model_and_begin_with_their_own_friction() -> N
 @pytest.mark.parametrize(
     ("wanted", "sentence"),
     [
-        ({"speed": 9.0}, "speed: 9.0 is not a number from 0.05 to 5"),
+        ({"speed": 9.0}, "speed: 9 is not a number from 0.05 to 5 m/s"),
         ({"friction": math.nan}, "friction: nan is not a number from 0.02 to 1.5"),
         ({"friction": "1"}, "friction: '1' is not a number"),
         ({"friction": True}, "friction: True is not a number"),
-        ({"payload": 1e9}, "payload: 1000000000.0 is not a number from 0 to 100"),
+        ({"payload": 1e9}, r"payload: 1e\+09 is not a number from 0 to 100 kg"),
         ({"soil": "custard"}, "soil: 'custard' is not one of own, piecewise-linear"),
         ({"soil": "terramechanics", "friction": 0.5}, "friction: terramechanics has no coefficient of friction"),
         ({"__class__": 1}, "no setting '__class__'; settings are speed, friction, soil, payload"),

@@ -1,8 +1,10 @@
-"""The planner at the wheel: plans again and again to a place on the ground, on a thread of its own."""
+"""The planner drives: it plans repeatedly to a goal on the ground, on a thread of its own."""
 
 from __future__ import annotations
 
 import math
+import queue
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
@@ -32,14 +34,32 @@ NEARER = 0.1
 Submit = Callable[[Callable[[], Any]], "Future[Any]"]
 
 
-def at_once(work: Callable[[], Any]) -> Future[Any]:
+def at_once(work: Callable[[], Any], future: Future[Any] | None = None) -> Future[Any]:
     """Do work now, as a thread would later: the same drive each time."""
-    done: Future[Any] = Future()
+    future = future or Future()
     try:
-        done.set_result(work())
+        future.set_result(work())
     except Exception as error:
-        done.set_exception(error)
-    return done
+        future.set_exception(error)
+    return future
+
+
+class Worker:
+    """A thread with a queue. Unlike an executor it may be left in the middle of its work when the program ends."""
+
+    def __init__(self, name: str) -> None:
+        self._queue: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = queue.SimpleQueue()
+        threading.Thread(target=self._work, name=name, daemon=True).start()
+
+    def submit(self, work: Callable[[], Any]) -> Future[Any]:
+        """Do work after all that was submitted before."""
+        future: Future[Any] = Future()
+        self._queue.put((work, future))
+        return future
+
+    def _work(self) -> None:
+        while True:
+            at_once(*self._queue.get())
 
 
 class Pilot:
