@@ -55,7 +55,9 @@ def picture(session: Session, origin: FloatArray, pace: float) -> bytes:
     touching = sim.steps > 0 and bool(np.isfinite(contact.point).all())
     margin, slip = math.nan, 0.0
     if touching:
-        margins = rollover_margin(vehicle, state[None], velocity[None], contact.point[None])
+        margins = rollover_margin(
+            vehicle, state[None], velocity[None], contact.point[None], gravity=float(sim.model.gravity)
+        )
         margin = float(margins.angle[0])
         slip = float(slip_ratio(vehicle, velocity, contact.velocity[:, 0]))
     power = math.nan if sim.power is None else float(sim.power.sum())

@@ -7,7 +7,6 @@ from typing import IO, Any
 
 import numpy as np
 
-from grouser._kernels.constants import GRAVITY
 from grouser._version import __version__
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
@@ -227,7 +226,7 @@ def _contact_entities(
     """
     rows = len(R_world_frame)
     R_world_contact = contact_axes(run, np.arange(rows, dtype=np.int64), R_world_frame)
-    radius, share = float(run.vehicle.arrays.radius.mean()), run.vehicle.mass * GRAVITY / run.vehicle.n_wheels
+    radius, share = float(run.vehicle.arrays.radius.mean()), run.vehicle.mass * run.gravity / run.vehicle.n_wheels
     length = 2.0 * radius / share if share > 0.0 else 0.0
     slip = run.contact.velocity[:rows] * (1.0, 1.0, 0.0)  # in the ground plane
     groups = [("slip", SLIP, 1.0, "m/s", in_world(R_world_contact, slip))]
