@@ -150,6 +150,15 @@ def test_what_is_no_message_is_not_encoded(message):
         encode(message)
 
 
+def test_messages_do_not_share_defaults_and_refuse_misspelt_fields():
+    changed = messages.Odometry()
+    changed.pose.pose.position.x, changed.pose.covariance[0] = 1.0, 2.0
+    assert messages.Odometry() == messages.Odometry(pose=messages.PoseWithCovariance(covariance=np.zeros(36)))
+    assert messages.Odometry() != changed
+    with pytest.raises(AttributeError):
+        changed.postion = 1.0
+
+
 def test_times_keep_their_nanoseconds():
     assert messages.Time.of(1.999999999) == messages.Time(1, 999_999_999)
     assert messages.Time.of(-0.25) == messages.Time(-1, 750_000_000)

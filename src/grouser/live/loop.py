@@ -1,4 +1,4 @@
-"""A live drive with its clock: the simulation on a thread of its own, the server on others, files at the end."""
+"""A live drive in real time: the simulation on a thread of its own, the server and the saving of files on others."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from grouser.simulation.run import Run
 
 TICK = 1.0 / 120.0
-"""Time from one look at the clock to the next [s]."""
+"""Period of the simulation loop [s]."""
 PICTURE = 1.0 / 60.0
-"""Time from one picture to the next, at least [s]."""
+"""Least time between frames [s]."""
 STILL = 0.25
 """The same while nothing moves [s]."""
 WORKING = 0.03
-"""Time that steps may take before the next look at the clock [s]."""
+"""Longest computing time of the steps in one period [s]."""
 GRACE = 3.0
 """Time without a page after which the drive ends [s]."""
 LOADING = 30.0
-"""Time that a page which was asked for, maybe again, may take until it is there [s]."""
+"""Time that a requested page may take to open its stream [s]."""
 PACE_OVER = 1.0
-"""Time over which the pace is measured [s]."""
+"""Interval over which the ratio of simulated to real time is measured [s]."""
 
 
 def _is_past(moment: float) -> bool:
@@ -61,7 +61,7 @@ class LiveDrive:
         self._written: list[Path] = []
         self.channel = Channel()
         self.reason = ""
-        """Why it has ended."""
+        """Reason for the end."""
         self._planner = Worker("grouser-plan")
         self._saver = ThreadPoolExecutor(1, thread_name_prefix="grouser-save")
         self.session = make(submit=self._planner.submit, keep=None if out is None else self._keep)
@@ -85,11 +85,11 @@ class LiveDrive:
 
     @property
     def address(self) -> str:
-        """Where the page is."""
+        """Address of the page."""
         return self._server.address
 
     def start(self) -> None:
-        """Serve, and let time pass once a page is open."""
+        """Serve the page; the simulation runs once a page is open."""
         session = self.session
         limits, state = session.limits, session.sim.state
         self._planner.submit(lambda: session.pilot.warm(limits, state))
@@ -97,7 +97,7 @@ class LiveDrive:
             thread.start()
 
     def wait(self) -> None:
-        """Until it has ended, or Ctrl-C."""
+        """Wait until it has ended, or for Ctrl-C."""
         while not self._over.wait(0.2):
             pass  # a wait without end would not notice Ctrl-C everywhere
 
@@ -127,16 +127,16 @@ class LiveDrive:
             raise GrouserError(self._problems[0])
         return self._written
 
-    # What the server asks.
+    # Called by the server.
 
     def page(self) -> tuple[str, str]:
-        """The page, and its policy."""
+        """The page and its content security policy."""
         self._asked_for = self.channel.opened, time.monotonic()
         with self._lock:
             return live_page(live_scene(self.session, self._scenery, saves_to=str(self.out or "")))
 
     def left(self) -> None:
-        """The page was closed, and its stick let go."""
+        """The page was closed: the driver releases the stick."""
         with self._lock:
             self.session.let_go()
 
@@ -213,7 +213,7 @@ class LiveDrive:
             self._wake.wait(max(next_tick - time.monotonic(), 0.0))
 
     def _watched(self, now: float) -> bool:
-        """Whether a page is open; it ends the drive where none is for long."""
+        """Whether a page is open; without one for `GRACE` the drive ends."""
         if self.channel.client:
             self._left_at = None
             return True

@@ -1,4 +1,4 @@
-"""The page of a live drive: viewer, vehicle and ground in one answer; what moves comes over a stream."""
+"""The page of a live drive: viewer, vehicle and ground. Motion comes over a stream."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grouser.live import frame, settings
 from grouser.live.session import FACTORS, Session
 from grouser.terrain import Terrain
 from grouser.view import colours
-from grouser.view.page import digest, filled, part
+from grouser.view.page import filled, script_and_style
 from grouser.view.scene_ground import Box, scene_ground
 from grouser.view.scene_vehicle import scene_vehicle
 
@@ -23,11 +23,11 @@ REACH = 14.0
 LEAST = 12.0
 """Half its side at least [m]."""
 EDGE = 0.45
-"""Share of that half which is left ahead when the next patch is made."""
+"""Distance to the edge at which the next patch is made, as a share of that half."""
 
 
 class Scenery:
-    """Patches of one ground."""
+    """Patches of the ground that the page draws: one around the vehicle, the next before it comes to the edge."""
 
     def __init__(self, ground: Terrain, origin: FloatArray, size: float) -> None:
         """origin: of the scene, world [m]; size: of the vehicle [m]."""
@@ -36,7 +36,7 @@ class Scenery:
         self._box: Box = (math.inf, -math.inf, math.inf, -math.inf)
 
     def is_due(self, x: float, y: float) -> bool:
-        """Whether a place [m] is so near the edge of the patch that another is wanted."""
+        """Whether a position [m] is so close to the edge of the patch that the next is needed."""
         near = EDGE * self.reach
         xmin, xmax, ymin, ymax = self._box
         bounds = self.ground.bounds
@@ -46,7 +46,7 @@ class Scenery:
         )  # fmt: skip
 
     def around(self, x: float, y: float) -> dict[str, Any] | None:
-        """The patch around a place [m], as a scene has it; None where there is no ground."""
+        """The patch around a position [m], as JSON types; None where there is no ground."""
         reach, bounds = self.reach, self.ground.bounds
         wide = np.subtract(bounds[1::2], bounds[::2])
         if np.isfinite(wide).all() and wide.max() <= 3.0 * reach:
@@ -57,7 +57,7 @@ class Scenery:
 
 
 def live_scene(session: Session, scenery: Scenery, *, saves_to: str) -> dict[str, Any]:
-    """What a page needs before the first picture, as JSON types."""
+    """What a page needs before the first frame, as JSON types."""
     model = session.sim.model
     vehicle, garage, limits = model.vehicle, session.garage, session.limits
     x, y, _ = session.pose
@@ -87,10 +87,6 @@ def live_scene(session: Session, scenery: Scenery, *, saves_to: str) -> dict[str
 
 
 def live_page(scene: dict[str, Any]) -> tuple[str, str]:
-    """The page, and the policy that lets nothing run but its own script, and nothing be fetched but from here."""
-    script, style = part("live.js"), part("live.css")
-    policy = (
-        f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(style)}'; connect-src 'self'; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    )
-    return filled("live.html", scene, style=style, script=script), policy
+    """The page, and a content security policy that allows its own script and this server only."""
+    parts, policy = script_and_style("live")
+    return filled("live.html", scene, **parts), f"{policy}; connect-src 'self'; frame-ancestors 'none'"

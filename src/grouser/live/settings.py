@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from grouser.kinematics import Kinematics
 
 OWN = "own"
-"""The soil that is none: the contact model the drive began with."""
+"""No soil: the contact model the drive began with."""
 FRICTION = (0.02, 1.5)
 """Range of the coefficient of friction."""
 FASTEST = 5.0
@@ -33,7 +33,7 @@ MOST_PAYLOAD = 2.0
 
 @dataclass(frozen=True)
 class Settings:
-    """What the driver has set."""
+    """Settings of the driver."""
 
     speed: float = 1.0
     """Largest speed [m/s]."""
@@ -56,7 +56,7 @@ class Garage:
 
     @property
     def soils(self) -> tuple[str, ...]:
-        """Soils to choose from; only the own one without forces."""
+        """Soils to choose from; a kinematic model has only its own."""
         if not self.model.dynamic:
             return (OWN,)
         wide = all(f.width for f in self.model.vehicle.frames if f.is_wheel)
@@ -65,7 +65,7 @@ class Garage:
 
     @property
     def most_payload(self) -> float:
-        """Largest payload [kg]; 0 where the body has no mass to spread it as, or there are no forces."""
+        """Largest payload [kg]; 0 for a kinematic model and for a body without mass."""
         vehicle = self.model.vehicle
         if not self.model.dynamic or vehicle.frames[0].mass == 0.0:
             return 0.0
@@ -81,7 +81,7 @@ class Garage:
         return found.pop() if len(found) == 1 else None
 
     def changed(self, settings: Settings, wanted: Mapping[str, Any]) -> Settings:
-        """Settings with some changed, refused where they are not possible."""
+        """Settings with some changed; impossible ones are refused."""
         for name in wanted:
             if name not in {field.name for field in dataclasses.fields(Settings)}:
                 raise SimulationError(f"no setting {name!r:.40}; settings are speed, friction, soil, payload")

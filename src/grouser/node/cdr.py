@@ -28,7 +28,7 @@ ORDERS: dict[bytes, Order] = {b"\x00\x01": "<", b"\x00\x00": ">"}
 
 
 class MessageError(GrouserError):
-    """A message cannot be encoded, or bytes are not one."""
+    """A message that cannot be encoded, or bytes that are not a message."""
 
 
 def encode(message: Message) -> bytes:
@@ -46,9 +46,8 @@ def decode(kind: type[M], data: bytes | bytearray | memoryview) -> M:
     data = bytes(data)
     order = ORDERS.get(data[:2])
     if order is None or len(data) < 4:
-        raise MessageError(
-            f"{kind.NAME}: the encapsulation is {data[:4].hex(' ') or 'missing'}; plain CDR, 00 01 or 00 00, is read"
-        )
+        given = data[:4].hex(" ") or "missing"
+        raise MessageError(f"{kind.NAME}: the encapsulation is {given}; plain CDR, 00 01 or 00 00, is read")
     source = _Source(data, order)
     try:
         return _made(kind, source)
@@ -61,7 +60,7 @@ class _BytesError(Exception):
 
 
 class _Source:
-    """Bytes, the place of the next one, and their order."""
+    """Bytes, the offset of the next one, and their byte order."""
 
     __slots__ = ("at", "data", "order")
 
@@ -69,8 +68,8 @@ class _Source:
         self.data, self.order, self.at = data, order, 4
 
     def count(self, least: int) -> int:
-        """A length of elements that take at least so many bytes each; `least` 0: no bound yet."""
-        at = self.at + -self.at % 4  # the header has four bytes: 4-byte places are the same with it
+        """The length of a sequence whose elements take at least this number of bytes each."""
+        at = self.at + -self.at % 4  # the header has four bytes and does not change this alignment
         (count,) = self.numbers(LENGTHS[self.order], at)
         if count * least > len(self.data) - self.at:
             raise _BytesError(f"a length of {count} is more than the bytes that are left")
@@ -112,7 +111,7 @@ LENGTHS = {order: Struct(f"{order}I") for order in "<>"}
 
 
 class _Run:
-    """Numbers one after the other, also those of nested messages: one `struct` per place modulo 8."""
+    """Consecutive numbers, also those of nested messages: one `struct` per offset modulo 8."""
 
     def __init__(self, paths: list[str], kinds: list[Primitive]) -> None:
         self.get: Callable[[Any], tuple[Any, ...]] = attrgetter(*paths)
@@ -129,7 +128,7 @@ class _Run:
 
 
 def _form(order: str, kinds: list[Primitive], phase: int) -> Struct:
-    """`struct` of numbers that begin at a place with this remainder modulo 8, with the bytes between them."""
+    """`struct` of numbers that begin at this offset modulo 8, with padding."""
     letters, at = [], phase
     for one in kinds:
         pad = -at % one.size
@@ -150,7 +149,7 @@ class _Text:
 
 
 class _Array:
-    """Numbers of one kind: a fixed count, or a sequence."""
+    """An array of numbers: of fixed length, or a sequence."""
 
     def __init__(self, path: str, kind: Primitive, count: int) -> None:
         self.get, self.path, self.kind, self.count = attrgetter(path), path, kind, count
@@ -171,7 +170,7 @@ class _Array:
 
 
 class _Sequence:
-    """Texts or messages, each of at least some bytes."""
+    """A sequence of strings or messages; each takes at least `least` bytes."""
 
     def __init__(
         self, path: str, put: Callable[[bytearray, Any], None], take: Callable[[_Source], Any], least: int
@@ -212,7 +211,7 @@ def _write(kind: type[Message], out: bytearray, message: Any) -> None:
 
 @per_type
 def _steps(kind: type[Message]) -> tuple[_Step, ...]:
-    """What is written, in order; numbers between strings and arrays are one step."""
+    """Steps of encoding and decoding, in order; numbers between strings and arrays are one step."""
     steps: list[_Step] = []
     for scalar, group in groupby(_leaves(kind, ""), lambda leaf: leaf[1].number is not None and leaf[1].count is None):
         leaves = list(group)
@@ -240,7 +239,7 @@ def _leaves(kind: type[Message], before: str) -> Iterator[tuple[str, Field]]:
 
 
 def _least(kind: type[Message]) -> int:
-    """Bytes that a message has at least."""
+    """Smallest size of a message [byte]."""
     return sum(
         4 if one.primitive is None or one.count == 0 else one.primitive.size * (one.count or 1)
         for _, one in _leaves(kind, "")

@@ -45,20 +45,20 @@ class Checkpoints:
         self._ready = threading.Condition()
         self._closing = False
         self.written = 0
-        """How many were written."""
+        """Number of checkpoints written."""
         self.problem = ""
         """Why the last one could not be written; empty if it was."""
         self._thread = threading.Thread(target=self._work, name="checkpoints", daemon=True)
         self._thread.start()
 
     def put(self, arrays: Mapping[str, Any]) -> None:
-        """Write these arrays, which are copies, next; one that waits still is replaced."""
+        """Write these arrays (copies) next, in place of any that still wait."""
         with self._ready:
             self._next = arrays
             self._ready.notify()
 
     def close(self, arrays: Mapping[str, Any] | None = None) -> None:
-        """Write these, or what waits, and end."""
+        """Write these arrays, or those that still wait, and end."""
         with self._ready:
             self._next = arrays or self._next
             self._closing = True

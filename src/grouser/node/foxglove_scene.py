@@ -14,7 +14,7 @@ from grouser.checks import FloatArray
 from grouser.node.messages import Odometry
 from grouser.vehicles.vehicle import Vehicle
 from grouser.view.foxglove import R_WHEEL_CYLINDER
-from grouser.view.scene_vehicle import WIDTH, plain_frames
+from grouser.view.scene_vehicle import WIDTH, plain_frames, principal
 
 SIGMAS_95 = math.sqrt(7.815)
 """Half axes of the 95 % ellipsoid of a position, in sigmas: χ² of three degrees of freedom."""
@@ -50,8 +50,7 @@ def ellipsoid_entity(odometry: Odometry, at: m.Timestamp) -> m.SceneEntity:
     covariance = np.reshape(odometry.pose.covariance, (6, 6))[:3, :3]
     size, axes = np.zeros(3), np.eye(3)
     if np.isfinite(covariance).all():
-        variances, axes = np.linalg.eigh(covariance)
-        axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
+        variances, axes = principal(covariance)
         size = 2.0 * SIGMAS_95 * np.sqrt(np.maximum(variances, 0.0))
     sphere = m.SpherePrimitive(pose=pose((place.x, place.y, place.z), axes), size=vector(size), color=ELLIPSOID)
     return m.SceneEntity(timestamp=at, frame_id=odometry.header.frame_id, id="position 95 %", spheres=[sphere])

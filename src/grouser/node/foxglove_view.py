@@ -31,9 +31,9 @@ LOOPBACK = "127.0.0.1"
 PORT = 8765
 """Foxglove's own default."""
 RATE = 20.0
-"""Most messages of one topic in a second; `show` does nothing if called sooner."""
+"""Highest rate of messages of one topic [Hz]; `show` does nothing if called sooner."""
 SLOW = 1.0
-"""Seconds between messages of the path and of the vehicle's shapes, which a client that comes late needs too."""
+"""Period of the path and of the vehicle's shapes [s], which a late client needs too."""
 SCHEMAS = {
     "/wheels": schema(
         "grouser.WheelStates",
@@ -49,11 +49,11 @@ SCHEMAS = {
 }
 """JSON Schemas of the topics whose types are not Foxglove's."""
 SLOWEST = 0.02
-"""Rolling speed [m/s] below which no share of it is given."""
+"""Rolling speed [m/s] below which the share is not given."""
 
 
 class Slip(NamedTuple):
-    """Velocity of the body less that of its wheels rolling without slip; None where it is not known."""
+    """Velocity of the body minus that of rolling without slip; None where it is not known."""
 
     ahead: float | None
     """[m/s]"""
@@ -62,7 +62,7 @@ class Slip(NamedTuple):
     yaw: float | None
     """[rad/s]"""
     share: float | None
-    """Share of the rolling speed that is lost; none below 2 cm/s."""
+    """Share of the rolling speed that is lost; None below 2 cm/s."""
 
 
 def slip_of(estimate: Any) -> Slip | None:

@@ -28,14 +28,14 @@ from grouser.robot.give import give
 from grouser.robot.robot import Robot
 
 SLOW = 1.0
-"""From one diagnosis and checkpoint to the next [s]."""
+"""Period of diagnostics and checkpoints [s]."""
 SWITCH = 5e-4
 """Switch interval of Python's threads [s]; the default of 5 ms would add to the latency."""
 
 _Read = tuple[float, Message, Letter]
-"""Time [s], message, and what it came in."""
+"""Time [s], message, and its letter."""
 View = Callable[[Odometry, RobotEstimate, DiagnosticArray | None], None]
-"""Called with what is published: odometry, the estimate it was made of, and once a second the diagnostics."""
+"""Called with each publication: odometry, its estimate, and once a second the diagnostics."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ class NodeSettings:
     diagnostics: str = "/diagnostics"
     """Of diagnostic_msgs/DiagnosticArray."""
     monitor: str = "/monitor"
-    """Before the alarms: /monitor/stuck, /monitor/sliding, /monitor/ground_changed."""
+    """Prefix of the alarms: /monitor/stuck, /monitor/sliding, /monitor/ground_changed."""
 
 
 class Node:
@@ -91,7 +91,7 @@ class Node:
         self.latency = Latency()
         """From the arrival of the last message of an estimate to its publication."""
         self.published = 0
-        """Estimates so far."""
+        """Number of estimates so far."""
         self._sent, self._newest = -math.inf, math.nan
         self._next_slow = 0.0
         self._states: DiagnosticArray | None = None
@@ -110,7 +110,7 @@ class Node:
         self._stopping.set()
 
     def run(self, seconds: float = math.inf) -> None:
-        """Work until stopped or for so long [s]; then write a last checkpoint."""
+        """Run until stopped or for this time [s]; then write a last checkpoint."""
         until = time.monotonic() + seconds
         before = sys.getswitchinterval()
         sys.setswitchinterval(min(before, SWITCH))
@@ -123,11 +123,11 @@ class Node:
                 self._checkpoints.close(self._state())
 
     def _work(self, now: float, until: float) -> None:
-        """Take what has come, publish what is due."""
+        """Process the messages that have arrived; publish if it is time."""
         due = self._sent + 1.0 / self._settings.rate
         wait = min(self._next_slow, until, due if due > now and self._newest == self._newest else math.inf) - now
         letters = self._inbox.take(min(max(wait, 0.0), 0.2))
-        # In the order of their stamps: a late signal costs the chain a replay.
+        # In the order of their stamps: for a late signal the chain must replay.
         for read in sorted(filter(None, map(self._read, letters)), key=itemgetter(0)):
             self._feed(*read)
         now = time.monotonic()
@@ -184,7 +184,7 @@ class Node:
             self._monitor[name](Bool(holds))
 
     def _diagnose(self, now: float) -> None:
-        """Once a second: diagnostics, alarms for those who came late, a checkpoint."""
+        """Once a second: diagnostics, alarms for late subscribers, a checkpoint."""
         for one in self._watches:
             one.count(now)
         self._publish_alarms()

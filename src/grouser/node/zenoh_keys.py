@@ -76,7 +76,7 @@ class Entity:
 
     @classmethod
     def read(cls, token: str) -> Entity | None:
-        """The entity of a token; None if it is none of rmw_zenoh's. Chunks beyond those known here are let be."""
+        """The entity of a token; None if rmw_zenoh did not write it. Further chunks are ignored."""
         chunks = token.split("/")
         if len(chunks) < _NODE_CHUNKS or "" in chunks or chunks[0] != _ADMIN or not chunks[1].isdecimal():
             return None
@@ -107,7 +107,7 @@ def gid(token: str) -> bytes:
 
 @dataclass(frozen=True)
 class Attachment:
-    """What goes along with each message."""
+    """Data that rmw_zenoh sends with each message."""
 
     sequence: int
     """Counts the messages of one publisher, from 1."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ROUTER = "tcp/localhost:7447"
 """Where the router of rmw_zenoh (`ros2 run rmw_zenoh_cpp rmw_zenohd`) listens, and its nodes connect."""
 WAITING = 4096
-"""Messages of one topic that wait to be read, at most; when there are more, the oldest go and are counted as lost."""
+"""Length of the queue of a topic; beyond it the oldest messages are dropped and counted as lost."""
 PUBLISHERS = 64
 """Publishers of one topic whose sequence numbers are followed."""
 ENTITIES = 10_000
@@ -34,9 +34,9 @@ ENTITIES = 10_000
 SENSOR_DEPTH, RELIABLE_DEPTH = 5, 10
 """Depths of ROS's sensor-data and default qualities, as written in liveliness tokens."""
 WAIT_BEFORE_DROP = 20_000
-"""How long [µs] a put waits for room in a full link before its message is dropped."""
+"""Time [µs] that a put waits for a full link before its message is dropped."""
 LARGEST_GAP = 1_000_000
-"""Missing messages that one step of a sequence number may count; a larger step is taken for a restart or a mistake."""
+"""Largest gap of sequence numbers that counts as lost messages; a larger one is a restart or an error."""
 
 TOPIC = re.compile(r"(/[A-Za-z_][A-Za-z0-9_]*)+")
 
@@ -174,7 +174,7 @@ class ZenohTransport:
         return self._lost
 
     def faults(self) -> Mapping[str, int]:
-        """What was received and could not be used, in words, with how often; and publishers of another type."""
+        """Counts of messages that could not be used, by reason; and publishers of another type."""
         with self._lock:
             found = Counter(self._faults)
             for one in self._entities.values():
@@ -241,7 +241,7 @@ class ZenohTransport:
                     self._faults[f"liveliness tokens beyond the {ENTITIES} that are kept"] += 1
 
     def _read(self, subscriber: zenoh.Subscriber[Any], entity: Entity, hashed: str, receive: Receive) -> None:
-        """Hand on messages until the session is closed; count what cannot be used."""
+        """Pass on messages until the session is closed; count those that cannot be used."""
         good = {hashed, HUMBLE_HASH}
         last: OrderedDict[bytes, int] = OrderedDict()
         while self._open:

@@ -29,7 +29,7 @@ _NUMBERED = {
     "foxglove.LineType": ("LINE_STRIP", "LINE_LOOP", "LINE_LIST"),
     "foxglove.SceneEntityDeletionType": ("MATCHING_ID", "ALL"),
 }
-"""Types that are one of some names, written as its number."""
+"""Enumerations: names by number."""
 _XYZ, _POSE = "x:number y:number z:number", "pose:foxglove.Pose"
 _COLOR, _COLORS = "color:foxglove.Color", "color:foxglove.Color colors:foxglove.Color* indices:count*"
 _FIELDS = {
