@@ -12,18 +12,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from functools import cache, partial
 from hashlib import sha256
-from typing import (
-    Annotated,
-    Any,
-    ClassVar,
-    NamedTuple,
-    TypeVar,
-    cast,
-    dataclass_transform,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, cast, dataclass_transform, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,7 +116,7 @@ def _field(name: str, hint: Any) -> Field:
         primitive, *count = hint.__metadata__
         return Field(name, primitive, None, count[0] if count else None)
     if get_origin(hint) is list:
-        return Field(name, None, get_args(hint)[0], 0)
+        return Field(name, None, hint.__args__[0], 0)
     return Field(name, None, hint, None)
 
 
