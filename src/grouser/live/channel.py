@@ -50,7 +50,7 @@ class Channel:
                 raise TakenError
             self._client = client
             self._queue = deque(self._lasting.values())
-            self._picture = (self._picture[0] + 1, self._picture[1])  # it has seen none yet
+            self._picture = (self._picture[0] + 1, self._picture[1])  # a new page has not fetched any
             self.opened += 1
             self._changed.notify_all()
 
@@ -80,7 +80,7 @@ class Channel:
             )
             if self._client != client or (self._ended and not self._queue):
                 return None
-            told = b"".join(self._queue)
+            events = b"".join(self._queue)
             self._queue.clear()
             number, picture = self._picture
-            return (number, told + picture) if number > seen else (seen, told)
+            return (number, events + picture) if number > seen else (seen, events)
