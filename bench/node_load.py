@@ -24,7 +24,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(ROOT / "src"))  # our own package, whichever is installed
 
 from grouser.node import messages as ros  # noqa: E402
-from grouser.node.latency import Latency  # noqa: E402
+from grouser.node.watch import Latency  # noqa: E402
 
 SPEED, TURN, GRAVITY = 0.5, 0.2, 9.80665
 RADIUS, HALF_TRACK = 0.165, 0.285

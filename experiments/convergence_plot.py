@@ -11,7 +11,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from experiments.convergence import Convergence
 from grouser.view import style
-from grouser.view.calibration import DASHES
+from grouser.view.evaluation import DASHES
 
 
 def plot_convergence(curves: dict[str, Convergence], path: str | os.PathLike[str] | None = None) -> Figure:

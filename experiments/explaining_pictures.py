@@ -133,7 +133,7 @@ def _depth(model: gr.contact.Contact, wheel: dict[str, float]) -> float:
 
 def uncertainty(path: Path) -> None:
     """Predictions of a log that fitting never saw, with what the fit claims about their errors."""
-    from grouser.view.calibration import draw_errors, ellipse_legend
+    from grouser.view.evaluation import draw_errors, ellipse_legend
 
     husky = gr.vehicle("husky")
     truth = gr.Dynamics(husky, contact=gr.contact.Pacejka(friction=0.7))

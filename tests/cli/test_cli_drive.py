@@ -141,7 +141,7 @@ def test_mistakes_are_one_sentence(capsys: pytest.CaptureFixture[str], tmp_path:
             (["--port", "70000"], "--port: 70000 is not between 0 and 65535"),
             (["--host", "192.0.2.7"], "--host: 192.0.2.7 is not an address of this machine"),
             (["--out", "run.html"], "--out: run.html must end in .npz"),
-            (["--out", f"{tmp_path}/a.npz/b.npz", "--speed", "99"], "--speed: 99.0 is not a number from 0.05 to 5"),
+            (["--out", f"{tmp_path}/a.npz/b.npz", "--speed", "99"], "--speed: 99 is not a number from 0.05 to 5 m/s"),
             (["--dt", "1"], "--dt: 1 s is not from 0.0001 to 0.1"),
             (["--model", "magic"], "--model: 'magic' is not one of dynamic, kinematic"),
             (["--model", "kinematic", "--friction", "0.5"], "--friction: is for the dynamic model; leave it out"),

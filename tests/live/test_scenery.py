@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import grouser as gr
-from grouser.live.scenery import Scenery
+from grouser.live.page import Scenery
 
 ORIGIN = np.array([100.0, -50.0, 0.0])
 

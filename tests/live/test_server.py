@@ -15,8 +15,7 @@ import pytest
 from grouser.errors import GrouserError
 from grouser.live.channel import Channel, TakenError
 from grouser.live.frame import FRAME, NEWS, message, news
-from grouser.live.guard import Guard, is_loopback, new_token
-from grouser.live.server import MOST_BYTES, Server
+from grouser.live.server import MOST_BYTES, Guard, Server, is_loopback, new_token
 
 TOKEN = "tOken-" * 6
 """The same in all processes that collect these tests."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import grouser as gr
+from grouser.kinematics.rollover import rollover_margin
+from grouser.live import frame
 from grouser.live.pilot import Pilot
 from grouser.live.session import Session
 from grouser.live.settings import Garage, Settings, loaded
@@ -54,6 +57,21 @@ def test_ahead_is_ahead_and_left_is_left(kind: Any) -> None:
     drive(session, 0.5)
     moved = session.pose[:2] - before[:2]
     assert moved @ [math.cos(before[2]), math.sin(before[2])] < -0.3
+
+
+def test_the_tip_margin_of_a_frame_is_that_of_the_models_gravity() -> None:
+    session = session_of(kind=partial(gr.Dynamics, gravity=1.62))
+    session.steer(1.0, 0.0, 1.0)
+    drive(session, 1.0)
+    sim = session.sim
+    head = np.frombuffer(frame.picture(session, np.zeros(3), 1.0)[8:], "<f8")[: len(frame.HEAD)]
+    moon, earth = (
+        rollover_margin(sim.model.vehicle, sim.state[None], sim.velocity[None], sim.contact.point[None], gravity=g)
+        for g in (1.62, 9.81)
+    )
+    margin = head[frame.HEAD.index("margin")]
+    assert margin == pytest.approx(moon.angle[0], abs=1e-12)
+    assert margin < earth.angle[0] - 0.01  # a turn tips it more easily there
 
 
 def test_backwards_a_car_with_the_wheel_to_the_left_turns_its_nose_right() -> None:
@@ -187,11 +205,11 @@ def test_soils_change_the_contact_model_and_begin_with_their_own_friction() -> N
 @pytest.mark.parametrize(
     ("wanted", "sentence"),
     [
-        ({"speed": 9.0}, "speed: 9.0 is not a number from 0.05 to 5"),
+        ({"speed": 9.0}, "speed: 9 is not a number from 0.05 to 5 m/s"),
         ({"friction": math.nan}, "friction: nan is not a number from 0.02 to 1.5"),
         ({"friction": "1"}, "friction: '1' is not a number"),
         ({"friction": True}, "friction: True is not a number"),
-        ({"payload": 1e9}, "payload: 1000000000.0 is not a number from 0 to 100"),
+        ({"payload": 1e9}, r"payload: 1e\+09 is not a number from 0 to 100 kg"),
         ({"soil": "custard"}, "soil: 'custard' is not one of own, piecewise-linear"),
         ({"soil": "terramechanics", "friction": 0.5}, "friction: terramechanics has no coefficient of friction"),
         ({"__class__": 1}, "no setting '__class__'; settings are speed, friction, soil, payload"),

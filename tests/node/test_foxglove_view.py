@@ -16,7 +16,6 @@ import pytest
 import grouser as gr
 from grouser.errors import GrouserError
 from grouser.node.messages import DiagnosticArray, DiagnosticStatus, Header, KeyValue, Odometry, Time
-from grouser.node.path import PathSoFar
 
 pytest.importorskip("foxglove")
 client = pytest.importorskip("websockets.sync.client")
@@ -27,6 +26,7 @@ from foxglove_schemas_protobuf.PosesInFrame_pb2 import PosesInFrame  # noqa: E40
 from foxglove_schemas_protobuf.SceneUpdate_pb2 import SceneUpdate  # noqa: E402
 
 from grouser.node import foxglove_view  # noqa: E402
+from grouser.node.foxglove_scene import PathSoFar  # noqa: E402
 from grouser.node.foxglove_view import LiveView, slip_of  # noqa: E402
 
 TOPICS = {"/odom", "/tf", "/path", "/scene", "/wheels", "/slip", "/monitor", "/diagnostics"}

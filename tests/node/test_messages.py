@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from rosbags.typesys import Stores, get_typestore
 
 from grouser.node import messages
-from grouser.node.fields import fields_of
+from grouser.node.fields import dds_name, fields_of, ros_name, type_hash
 from grouser.node.messages import TYPES, MessageError, decode, encode
-from grouser.node.types import dds_name, ros_name, type_hash
 
 STORE = get_typestore(Stores.ROS2_HUMBLE)
 NUMBERS = {
@@ -149,6 +148,15 @@ def test_wrong_encodings_and_strings_are_named():
 def test_what_is_no_message_is_not_encoded(message):
     with pytest.raises(MessageError, match="cannot be encoded"):
         encode(message)
+
+
+def test_messages_do_not_share_defaults_and_refuse_misspelt_fields():
+    changed = messages.Odometry()
+    changed.pose.pose.position.x, changed.pose.covariance[0] = 1.0, 2.0
+    assert messages.Odometry() == messages.Odometry(pose=messages.PoseWithCovariance(covariance=np.zeros(36)))
+    assert messages.Odometry() != changed
+    with pytest.raises(AttributeError):
+        changed.postion = 1.0
 
 
 def test_times_keep_their_nanoseconds():

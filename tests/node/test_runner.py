@@ -11,9 +11,9 @@ from grouser.node import messages as ros
 from grouser.node.checkpoint import CheckpointError, Checkpoints, read_checkpoint
 from grouser.node.inbox import AT_ONCE, MOST, Inbox
 from grouser.node.inputs import Inputs
-from grouser.node.latency import Latency
 from grouser.node.runner import Node, NodeSettings
 from grouser.node.transport import Peer
+from grouser.node.watch import Latency
 from tests.node.stand_in import Loop, Wheels
 
 WHEELS = ("FL", "FR", "BL", "BR")

@@ -2,8 +2,8 @@
 
 import pytest
 
+from grouser.node.fields import dds_name, type_hash
 from grouser.node.messages import String
-from grouser.node.types import dds_name, type_hash
 from grouser.node.zenoh_keys import Attachment, Entity, gid, qos_text, topic_key, watch_key
 
 STRING_HASH = "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18"

@@ -10,8 +10,8 @@ import pytest
 zenoh = pytest.importorskip("zenoh")
 
 from grouser.node import zenoh_transport  # noqa: E402
+from grouser.node.fields import type_hash  # noqa: E402
 from grouser.node.messages import JointState, MessageError, String, decode, encode  # noqa: E402
-from grouser.node.types import type_hash  # noqa: E402
 from grouser.node.zenoh_keys import HUMBLE_HASH, Attachment, Entity, topic_key  # noqa: E402
 from grouser.node.zenoh_transport import ZenohTransport, session_settings  # noqa: E402
 

@@ -16,9 +16,9 @@ import pytest
 zenoh = pytest.importorskip("zenoh")
 
 from grouser.node import zenoh_transport  # noqa: E402
+from grouser.node.fields import type_hash  # noqa: E402
 from grouser.node.messages import JointState, String, Twist, TwistStamped, Vector3, decode  # noqa: E402
 from grouser.node.transport import TransportError  # noqa: E402
-from grouser.node.types import type_hash  # noqa: E402
 from grouser.node.zenoh_transport import ZenohTransport, session_settings  # noqa: E402
 
 PEER = Path(__file__).with_name("zenoh_peer.py")

@@ -260,6 +260,17 @@ def test_arrows_of_force_point_up_the_normal_and_add_up_to_the_weight(forced, tm
     assert total[2] == pytest.approx(forced.vehicle.mass * 9.81, rel=0.02)
 
 
+def test_arrows_of_force_are_scaled_by_the_weight_under_the_gravity_of_the_run(tmp_path):
+    """The share of a wheel in the weight is drawn as high as the wheel, on the Moon too."""
+    moon = gr.Dynamics(gr.vehicle("husky"), gravity=1.62)
+    run = gr.simulate(moon, gr.terrain.plane(), gr.drive.arc(0.5, 0.0), duration=0.04)
+    run.to_mcap(tmp_path / "run.mcap")
+    scene = next(m for t, _, _, m in read(tmp_path / "run.mcap")[1] if t == "/contacts")
+    forces = next(one for one in scene["entities"] if one["id"] == "force")
+    height, share = 2.0 * run.vehicle.arrays.radius.mean(), run.vehicle.mass * 1.62 / run.vehicle.n_wheels
+    assert float(forces["metadata"][0]["value"].split()[0]) == pytest.approx(height / share, rel=1e-5)
+
+
 def test_shapes_ride_on_their_frames_and_the_ground_lies_under_the_wheels(run, tmp_path):
     run.to_mcap(tmp_path / "run.mcap")
     entities = next(m for t, _, _, m in read(tmp_path / "run.mcap")[1] if t == "/scene")["entities"]

@@ -11,8 +11,8 @@ from grouser.calibration.calibrate import calibrate
 from grouser.calibration.change import Change
 from grouser.calibration.evaluate import Errors, Evaluation
 from grouser.motion.noise import Noise
-from grouser.view.adapting import RUNNING, running_rms
-from grouser.view.calibration import plot_evaluation, plot_history
+from grouser.view.calibration import plot_history
+from grouser.view.evaluation import RUNNING, plot_evaluation, running_rms
 from tests.motion import planted_logs as drives
 
 CHANGES = (

@@ -24,6 +24,7 @@ from grouser.motion.model import MotionModel
 from grouser.motion.slip_surface import Perturbative
 from grouser.slip import BodySlip
 from grouser.view import calibration as pictures
+from grouser.view import evaluation
 
 WARTHOG = gr.vehicle("warthog")
 NAMES = ["slip.p2", "slip.p6", "noise"]
@@ -78,7 +79,7 @@ def test_history_of_a_batch_counts_steps_and_one_from_a_file_is_refused(log: Log
 def test_scatter_has_sample_and_predicted_ellipses_of_95_percent_and_3_sigma(
     judged: Evaluation, tmp_path: Path
 ) -> None:
-    figure = pictures.plot_evaluation(judged, tmp_path / "errors.png")
+    figure = evaluation.plot_evaluation(judged, tmp_path / "errors.png")
     assert {"error ahead [m]", "error to the left [m]"} <= labelled(figure)
     ellipses = [patch for patch in figure.axes[1].patches if isinstance(patch, Ellipse)]
     assert len(ellipses) == 4
@@ -89,7 +90,7 @@ def test_scatter_has_sample_and_predicted_ellipses_of_95_percent_and_3_sigma(
 
 
 def test_evaluation_shows_positions_and_yaw_before_and_after(judged: Evaluation, tmp_path: Path) -> None:
-    figure = pictures.plot_evaluation(judged, tmp_path / "all.png", title="a log")
+    figure = evaluation.plot_evaluation(judged, tmp_path / "all.png", title="a log")
     assert len(figure.axes) == 4
     assert {"yaw error [°]", "density [1/°]"} <= labelled(figure)
 

@@ -12,7 +12,7 @@ from test_viewer_chromium import Open, assert_drawn_as, assert_not_blank, opened
 import grouser as gr
 from grouser.cli import run
 from grouser.odometry.compare import Compared, compare
-from grouser.view import drive, scene
+from grouser.view import arrays, drive
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 import drive_files
@@ -55,7 +55,7 @@ def test_ellipse_is_the_covariance_of_the_odometry_at_any_time(
             page.evaluate("(t) => window.grouser.seek(t)", float(known.time[row]))
             now = page.evaluate("window.grouser.ellipse(0)")
             np.testing.assert_allclose(now["centre"], known.position[row, :2], atol=1e-6, rtol=0.0)
-            found = np.array(now["shape"]) / scene.CHI_SQUARE_95
+            found = np.array(now["shape"]) / arrays.SIGMAS_95**2
             np.testing.assert_allclose(found, known.covariance[row, :2, :2], atol=1e-6, rtol=0.0)
             # Half axes [m] too: of a small covariance 1e-6 m² would be many of them.
             axes = [np.sqrt(np.linalg.eigvalsh(one)) for one in (found, known.covariance[row, :2, :2])]

@@ -14,8 +14,8 @@ from test_viewer_page import Page, decoded
 
 import grouser as gr
 from grouser.plan import KeepOut, Plan, Uncertain
-from grouser.view.plan_ways import SHOWN, Way, refused, routes
-from grouser.view.scene import CHI_SQUARE_95
+from grouser.view.arrays import SIGMAS_95
+from grouser.view.plan_page import SHOWN, Way, refused, routes
 
 __all__ = ["opened"]
 
@@ -72,7 +72,7 @@ def test_the_page_has_the_ellipses_of_both_spreads_all_along_the_way(plan: Plan,
         assert len(rings) == 23
         off = decoded(rings[-1]) + origin - spread.mean[-1, :2]
         squared = np.einsum("ni,ij,nj->n", off, np.linalg.inv(spread.covariance[-1, :2, :2]), off)
-        np.testing.assert_allclose(squared, CHI_SQUARE_95, rtol=1e-2)  # places are rounded
+        np.testing.assert_allclose(squared, SIGMAS_95**2, rtol=1e-2)  # places are rounded
 
 
 def test_the_picture_names_every_line_with_its_cost(plan: Plan, tmp_path: Path) -> None:

@@ -9,9 +9,8 @@ import pytest
 
 import grouser as gr
 from grouser.traction import Path, PurePursuit
-from grouser.view.answers import NOT_ASKED, Fact, answer
-from grouser.view.following import following
-from grouser.view.report import Picture
+from grouser.view.account import following
+from grouser.view.report import NOT_ASKED, Fact, Picture, answer
 from grouser.view.report_run import report_run
 
 HUSKY = gr.vehicle("husky")

@@ -17,7 +17,7 @@ from matplotlib.image import imread
 
 import grouser as gr
 from grouser.kinematics import frame_poses
-from grouser.view import UncertainPoses, scene, view_runs
+from grouser.view import UncertainPoses, arrays, view_runs
 from tests.chromium import Watch, until
 
 PICTURES = Path(__file__).resolve().parents[2] / "out" / "viewer"
@@ -242,7 +242,7 @@ def test_ellipse_moves_with_the_clock(opened: Open, rolling: gr.Run, tmp_path: P
         ):
             now = drawn_at(t)
             np.testing.assert_allclose(now["centre"], middle, atol=1e-6, rtol=0.0)
-            np.testing.assert_allclose(np.array(now["shape"]) / scene.CHI_SQUARE_95, spread, atol=1e-6)
+            np.testing.assert_allclose(np.array(now["shape"]) / arrays.SIGMAS_95**2, spread, atol=1e-6)
             assert now["behind"] == behind
         page.keyboard.press("l")
         assert "95 % ellipses, now and 3 of 3 along the path" in page.locator("#legend").inner_text()

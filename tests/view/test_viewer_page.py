@@ -18,7 +18,7 @@ import grouser as gr
 from grouser.kinematics import frame_poses
 from grouser.rotation import from_quaternion
 from grouser.simulation.samples import Samples
-from grouser.view import UncertainPoses, scene, scene_run, view_runs
+from grouser.view import UncertainPoses, arrays, scene, scene_run, view_runs
 from grouser.view.page import VIEWER, make_page
 from grouser.view.scene import make_scene
 from grouser.view.scene_ground import round_step, same_ground
@@ -274,7 +274,7 @@ def test_samples_of_a_run_are_ellipses_while_two_are_on_their_way(run: gr.Run) -
     (one,) = made["poses"]
     assert one["name"] == "6 samples of r"
     np.testing.assert_array_equal(decoded(one["time"]), run.time)
-    half = np.stack([decoded(one["major"]), decoded(one["minor"])], axis=2) / np.sqrt(scene.CHI_SQUARE_95)
+    half = np.stack([decoded(one["major"]), decoded(one["minor"])], axis=2) / arrays.SIGMAS_95
     for row, who in ((40, slice(None)), (80, [0, 1, 5])):
         there = state[who, row, 4:6]
         np.testing.assert_allclose(half[row] @ half[row].T, np.cov(there.T), rtol=1e-6, atol=1e-12)

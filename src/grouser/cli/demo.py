@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -73,7 +74,7 @@ def demo(
             report(total, total)
     pairs = list(zip(runs, accounts, strict=True))
     result = {
-        "runs": [{**run.summary(), "account": one.to_json(), "words": one.sentence()} for run, one in pairs],
+        "runs": [{**run.summary(), "account": asdict(one), "words": one.sentence()} for run, one in pairs],
         "files": files,
         "seconds": round(time.monotonic() - began, 2),
     }

@@ -58,8 +58,8 @@ def drive(
     as_json: console.Json = False,
 ) -> None:
     """Drive a vehicle by hand in a live 3D page; keys, gamepad or clicks."""
-    from grouser.live.guard import is_loopback
     from grouser.live.loop import LiveDrive
+    from grouser.live.server import is_loopback
 
     if out is not None:
         if out.suffix.lower() != ".npz":

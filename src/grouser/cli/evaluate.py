@@ -90,7 +90,7 @@ def evaluate(
     fitted.remark_other_vehicle(found, log)
     judged = gr.evaluate(found, log, **options, memory=grounds)
     if plot is not None:
-        from grouser.view.calibration import plot_evaluation
+        from grouser.view.evaluation import plot_evaluation
 
         plot_evaluation(judged, plot, title=f"{log.name}: errors after {each}, {fit.name}")
     result = {**judged.summary(), "log": log.name, "fit": fit, "plot": plot}

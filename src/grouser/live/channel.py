@@ -1,4 +1,4 @@
-"""From the simulation to the one page that is open: the latest picture, and news in their order."""
+"""Channel from the simulation to the one page that is open: the latest frame, and events in order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class TakenError(Exception):
 
 
 class Channel:
-    """Pictures that were not fetched in time are dropped; news are kept for the page that opens next."""
+    """Keeps the latest frame only; the last event of each kind is kept for the page that opens next."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -30,13 +30,13 @@ class Channel:
             return self._client
 
     def show(self, picture: bytes) -> None:
-        """A new picture; it replaces one that was not fetched."""
+        """Set the latest frame; it replaces one that was not fetched."""
         with self._changed:
             self._picture = (self._picture[0] + 1, picture)
             self._changed.notify_all()
 
     def tell(self, kind: str, message: bytes) -> None:
-        """News: sent to the open page; the last of each kind is sent to a page that opens later."""
+        """Send an event to the open page; a page that opens later gets the last of each kind."""
         with self._changed:
             self._lasting[kind] = message
             if self._client:
@@ -50,7 +50,7 @@ class Channel:
                 raise TakenError
             self._client = client
             self._queue = deque(self._lasting.values())
-            self._picture = (self._picture[0] + 1, self._picture[1])  # it has seen none yet
+            self._picture = (self._picture[0] + 1, self._picture[1])  # a new page has not fetched any
             self.opened += 1
             self._changed.notify_all()
 
@@ -64,15 +64,15 @@ class Channel:
             return was
 
     def end(self) -> None:
-        """Nothing more comes."""
+        """End the stream."""
         with self._changed:
             self._ended = True
             self._changed.notify_all()
 
     def fetch(self, client: str, seen: int, patience: float) -> tuple[int, bytes] | None:
-        """What a page has not seen yet, and the number of the picture in it.
+        """Events and frame after frame number `seen`, with the number of the last frame.
 
-        Empty after some seconds without anything; None where it is no longer the open page, or at the end.
+        Empty after `patience` [s] without any; None if it is no longer the open page, or at the end.
         """
         with self._changed:
             self._changed.wait_for(
@@ -80,7 +80,7 @@ class Channel:
             )
             if self._client != client or (self._ended and not self._queue):
                 return None
-            told = b"".join(self._queue)
+            events = b"".join(self._queue)
             self._queue.clear()
             number, picture = self._picture
-            return (number, told + picture) if number > seen else (seen, told)
+            return (number, events + picture) if number > seen else (seen, events)

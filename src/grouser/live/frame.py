@@ -1,4 +1,4 @@
-"""One picture's worth of a drive as bytes: little-endian float64, in the order that viewer/src/live/frame.js reads."""
+"""One frame of a live drive as bytes: little-endian float64, in the order that viewer/src/live/frame.js reads."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from grouser.simulation.status import Status
 from grouser.view.scene_run import frames_in_parents, ground_axes, in_world
 
 FRAME, NEWS, PATH = 1, 2, 3
-"""Kinds of messages: a picture, JSON, a planned path."""
+"""Kinds of messages: a frame, JSON, a planned path."""
 HEAD = (
     "time", "pace", "heard", "ended", "paused", "speed", "turn", "wanted_speed", "wanted_turn", "slip", "margin",
     "tilt", "power", "distance", "recorded",
 )  # fmt: skip
-"""Numbers at the beginning of a picture: [s], simulated over real time, number of the last command, …, m/s, rad/s,
+"""Numbers at the beginning of a frame: [s], simulated over real time, number of the last command, …, m/s, rad/s,
 ratio, rad, rad, W, m, s."""
 
 
 def message(kind: int, payload: bytes) -> bytes:
-    """A message as it goes over the wire: its kind and length before it."""
+    """A message as bytes, with its kind and length in front."""
     return struct.pack("<II", kind, len(payload)) + payload
 
 
@@ -38,7 +38,7 @@ def news(values: dict[str, Any]) -> bytes:
 
 
 def path_message(path: FloatArray, origin: FloatArray) -> bytes:
-    """A planned path (n, 3) [m]; no points: there is none."""
+    """A planned path (n, 3) [m]; no points if there is none."""
     return message(PATH, np.ascontiguousarray(path - origin, dtype="<f8").tobytes())
 
 
@@ -55,7 +55,9 @@ def picture(session: Session, origin: FloatArray, pace: float) -> bytes:
     touching = sim.steps > 0 and bool(np.isfinite(contact.point).all())
     margin, slip = math.nan, 0.0
     if touching:
-        margins = rollover_margin(vehicle, state[None], velocity[None], contact.point[None])
+        margins = rollover_margin(
+            vehicle, state[None], velocity[None], contact.point[None], gravity=float(sim.model.gravity)
+        )
         margin = float(margins.angle[0])
         slip = float(slip_ratio(vehicle, velocity, contact.velocity[:, 0]))
     power = math.nan if sim.power is None else float(sim.power.sum())

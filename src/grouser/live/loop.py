@@ -1,4 +1,4 @@
-"""A live drive with its clock: the simulation on a thread of its own, the server on others, files at the end."""
+"""A live drive in real time: the simulation on a thread of its own, the server and the saving of files on others."""
 
 from __future__ import annotations
 
@@ -6,59 +6,44 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from grouser.errors import GrouserError
 from grouser.live import frame
 from grouser.live.channel import Channel
-from grouser.live.guard import new_token
-from grouser.live.page import drawn_size, live_page, live_scene, origin_of
-from grouser.live.scenery import Scenery
-from grouser.live.server import Server
-from grouser.live.worker import Worker
+from grouser.live.page import Scenery, live_page, live_scene
+from grouser.live.pilot import Worker
+from grouser.live.server import Server, new_token
+from grouser.view.scene_vehicle import vehicle_size
 
 if TYPE_CHECKING:
     from grouser.live.session import Session
     from grouser.simulation.run import Run
 
 TICK = 1.0 / 120.0
-"""Time from one look at the clock to the next [s]."""
+"""Period of the simulation loop [s]."""
 PICTURE = 1.0 / 60.0
-"""Time from one picture to the next, at least [s]."""
+"""Least time between frames [s]."""
 STILL = 0.25
 """The same while nothing moves [s]."""
 WORKING = 0.03
-"""Time that steps may take before the next look at the clock [s]."""
+"""Longest computing time of the steps in one period [s]."""
 GRACE = 3.0
 """Time without a page after which the drive ends [s]."""
 LOADING = 30.0
-"""Time that a page which was asked for, maybe again, may take until it is there [s]."""
+"""Time that a requested page may take to open its stream [s]."""
 PACE_OVER = 1.0
-"""Time over which the pace is measured [s]."""
+"""Interval over which the ratio of simulated to real time is measured [s]."""
 
 
 def _is_past(moment: float) -> bool:
     """Whether the clock is past a moment [s]."""
     return time.monotonic() > moment
-
-
-class Files:
-    """Where recordings go: the file that was named, then the same name with a number."""
-
-    def __init__(self, first: Path | None) -> None:
-        self.first = first
-        self.written: list[Path] = []
-        """Files that were written."""
-        self._count = 0
-
-    def next(self) -> Path:
-        """The name of the next recording."""
-        assert self.first is not None
-        self._count += 1
-        number = "" if self._count == 1 else f"-{self._count}"
-        return self.first.with_name(f"{self.first.stem}{number}{self.first.suffix}")
 
 
 class LiveDrive:
@@ -71,18 +56,22 @@ class LiveDrive:
 
         stays: it does not end when the page is closed.
         """
-        self.files, self.stays = Files(out), stays
+        self.out, self.stays = out, stays
+        self._recordings = 0
+        self._written: list[Path] = []
         self.channel = Channel()
         self.reason = ""
-        """Why it has ended."""
+        """Reason for the end."""
         self._planner = Worker("grouser-plan")
         self._saver = ThreadPoolExecutor(1, thread_name_prefix="grouser-save")
         self.session = make(submit=self._planner.submit, keep=None if out is None else self._keep)
-        self._origin = origin_of(self.session)
-        self._scenery = Scenery(self.session.sim.ground, self._origin, drawn_size(self.session))
+        sim = self.session.sim
+        # A whole metre near the start, world [m]: what the page draws is relative to it.
+        self._origin = np.rint(sim.state[4:7])
+        self._scenery = Scenery(sim.ground, self._origin, vehicle_size(sim.model.vehicle))
         self._lock = threading.RLock()
         self._wake, self._over = threading.Event(), threading.Event()
-        self._told: dict[str, Any] = {}
+        self._sent: dict[str, Any] = {}
         self._left_at: float | None = None
         self._asked_for = (0, -LOADING)
         self._building: Future[Any] | None = None
@@ -96,11 +85,11 @@ class LiveDrive:
 
     @property
     def address(self) -> str:
-        """Where the page is."""
+        """Address of the page."""
         return self._server.address
 
     def start(self) -> None:
-        """Serve, and let time pass once a page is open."""
+        """Serve the page; the simulation runs once a page is open."""
         session = self.session
         limits, state = session.limits, session.sim.state
         self._planner.submit(lambda: session.pilot.warm(limits, state))
@@ -108,7 +97,7 @@ class LiveDrive:
             thread.start()
 
     def wait(self) -> None:
-        """Until it has ended, or Ctrl-C."""
+        """Wait until it has ended, or for Ctrl-C."""
         while not self._over.wait(0.2):
             pass  # a wait without end would not notice Ctrl-C everywhere
 
@@ -136,19 +125,18 @@ class LiveDrive:
             raise self._error
         if self._problems:
             raise GrouserError(self._problems[0])
-        return self.files.written
+        return self._written
 
-    # What the server asks.
+    # Called by the server.
 
     def page(self) -> tuple[str, str]:
-        """The page, and its policy."""
+        """The page and its content security policy."""
         self._asked_for = self.channel.opened, time.monotonic()
         with self._lock:
-            place = "" if self.files.first is None else str(self.files.first)
-            return live_page(live_scene(self.session, self._scenery, saves_to=place))
+            return live_page(live_scene(self.session, self._scenery, saves_to=str(self.out or "")))
 
     def left(self) -> None:
-        """The page was closed, and its stick let go."""
+        """The page was closed: the driver releases the stick."""
         with self._lock:
             self.session.let_go()
 
@@ -181,13 +169,10 @@ class LiveDrive:
         return {}
 
     def _set(self, wanted: dict[str, Any]) -> str:
-        """Settings; their model is made while the drive goes on. Returns why its motion is not to be trusted, if so."""
-        session = self.session
-        settings = session.garage.changed(session.settings, wanted)
-        before = session.settings
-        same = {"friction", "soil", "payload"}.isdisjoint(
-            name for name in vars(settings) if getattr(settings, name) != getattr(before, name)
-        )
+        """Change settings; the model is made while the drive continues. Returns why that model is not valid, if so."""
+        session, before = self.session, self.session.settings
+        settings = session.garage.changed(before, wanted)
+        same = replace(before, speed=settings.speed) == settings
         model = session.sim.model if same else session.garage.built(settings)
         with self._lock:
             session.use(settings, model)
@@ -223,12 +208,12 @@ class LiveDrive:
                     self.channel.show(frame.picture(self.session, self._origin, pace))
                     still = self.session.paused or self.session.sim.reason != ""
                     next_picture = max(next_picture + PICTURE, now) if not still else now + STILL
-                self._tell()
+                self._send_changes()
             next_tick = max(next_tick + TICK, time.monotonic())
             self._wake.wait(max(next_tick - time.monotonic(), 0.0))
 
     def _watched(self, now: float) -> bool:
-        """Whether a page is open; it ends the drive where none is for long."""
+        """Whether a page is open; without one for `GRACE` the drive ends."""
         if self.channel.client:
             self._left_at = None
             return True
@@ -240,10 +225,10 @@ class LiveDrive:
                 self.finish("its page was closed")
         return False
 
-    def _tell(self) -> None:
-        """What has changed and is no number of a picture."""
+    def _send_changes(self) -> None:
+        """Send what has changed and is not in each picture: state, settings, goal, plan, ground."""
         session, pilot, garage = self.session, self.session.pilot, self.session.garage
-        told: dict[str, dict[str, Any]] = {
+        current: dict[str, dict[str, Any]] = {
             "state": {
                 "paused": session.paused, "factor": session.factor, "ended": session.sim.reason,
                 "recording": session.recorder is not None,
@@ -254,12 +239,12 @@ class LiveDrive:
             },
             "goal": {"goal": pilot.goal, "reason": pilot.reason, "news": pilot.news},
         }  # fmt: skip
-        for kind, values in told.items():
-            if self._told.get(kind) != values:
-                self._told[kind] = values
+        for kind, values in current.items():
+            if self._sent.get(kind) != values:
+                self._sent[kind] = values
                 self.channel.tell(kind, frame.news({"type": kind, **values}))
-        if self._told.get("path") is not pilot.path:
-            self._told["path"] = pilot.path
+        if self._sent.get("path") is not pilot.path:
+            self._sent["path"] = pilot.path
             self.channel.tell("path", frame.path_message(pilot.path, self._origin))
         x, y, _ = session.pose
         if (self._building is None or self._building.done()) and self._scenery.is_due(float(x), float(y)):
@@ -271,8 +256,11 @@ class LiveDrive:
             self.channel.tell("ground", frame.news({"type": "ground", "ground": ground}))
 
     def _keep(self, run: Run) -> None:
-        """Save a recording, aside."""
-        path = self.files.next()
+        """Save a recording on another thread: to the file that was named, then to the same name with a number."""
+        assert self.out is not None
+        self._recordings += 1
+        number = "" if self._recordings == 1 else f"-{self._recordings}"
+        path = self.out.with_name(f"{self.out.stem}{number}{self.out.suffix}")
 
         def save() -> None:
             try:
@@ -281,7 +269,7 @@ class LiveDrive:
                 self._problems.append(str(error))
                 self.channel.tell("saved", frame.news({"type": "saved", "error": str(error)}))
                 return
-            self.files.written.append(path)
+            self._written.append(path)
             self.channel.tell("saved", frame.news({"type": "saved", "file": path.name}))
 
         self._saver.submit(save)

@@ -1,8 +1,10 @@
-"""The planner at the wheel: plans again and again to a place on the ground, on a thread of its own."""
+"""The planner drives: it plans repeatedly to a goal on the ground, on a thread of its own."""
 
 from __future__ import annotations
 
 import math
+import queue
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
@@ -21,41 +23,59 @@ if TYPE_CHECKING:
 PERIOD = 0.08
 """Time from one plan to the next [s]."""
 SAMPLES = 240
-"""Drives that a plan is chosen from."""
+"""Sampled drives per plan."""
 ARRIVED = 0.3
-"""Distance at which a place counts as reached [m]."""
+"""Distance at which the goal counts as reached [m]."""
 PATIENCE = 15.0
-"""Time without coming nearer after which it gives up [s]."""
+"""Time without progress after which it gives up [s]."""
 NEARER = 0.1
-"""What counts as nearer [m]."""
+"""Least reduction of the distance that counts as progress [m]."""
 
 Submit = Callable[[Callable[[], Any]], "Future[Any]"]
 
 
-def at_once(work: Callable[[], Any]) -> Future[Any]:
+def at_once(work: Callable[[], Any], future: Future[Any] | None = None) -> Future[Any]:
     """Do work now, as a thread would later: the same drive each time."""
-    done: Future[Any] = Future()
+    future = future or Future()
     try:
-        done.set_result(work())
+        future.set_result(work())
     except Exception as error:
-        done.set_exception(error)
-    return done
+        future.set_exception(error)
+    return future
+
+
+class Worker:
+    """A thread with a queue. Unlike an executor it may be left in the middle of its work when the program ends."""
+
+    def __init__(self, name: str) -> None:
+        self._queue: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = queue.SimpleQueue()
+        threading.Thread(target=self._work, name=name, daemon=True).start()
+
+    def submit(self, work: Callable[[], Any]) -> Future[Any]:
+        """Do work after all that was submitted before."""
+        future: Future[Any] = Future()
+        self._queue.put((work, future))
+        return future
+
+    def _work(self) -> None:
+        while True:
+            at_once(*self._queue.get())
 
 
 class Pilot:
-    """Drives to a goal. It plans with a model that is rolled out fast, and follows what it sees of the real motion."""
+    """Drives to a goal: plans with a fast model, corrected by the difference between predicted and real motion."""
 
     def __init__(self, model: Any, ground: Terrain, *, submit: Submit = at_once, seed: int = 1) -> None:
         """model: what is planned with, as `gr.plan.MPPI` takes it. submit: where plans are made."""
         self.model, self.ground, self.submit, self.seed = model, ground, submit, seed
         self.goal: tuple[float, float] | None = None
-        """Where it drives to, x, y [m]; None: nowhere."""
+        """Goal x, y [m]; None without one."""
         self.path: FloatArray = np.zeros((0, 3))
         """The plan: x, y, z [m], (n, 3)."""
         self.reason = ""
-        """Why it brakes or waits; else empty."""
+        """Why it brakes or waits; empty otherwise."""
         self.news = ""
-        """What became of the last goal; else empty."""
+        """Outcome of the last goal; empty while there is none."""
         self._controller: MPPI | None = None
         self._forget()
 
@@ -95,14 +115,14 @@ class Pilot:
         self._pending = self.submit(make)
 
     def cancel(self, news: str = "") -> None:
-        """Drive nowhere."""
+        """Give up the goal."""
         self.goal, self.news, self.reason = None, news, ""
         self.path = np.zeros((0, 3))
         self._controller = None
         self._forget()
 
     def is_late(self, time: float) -> bool:
-        """Whether a plan takes so long that the vehicle would drive on blindly: simulated time waits for it."""
+        """Whether simulated time must wait for the plan in progress."""
         pending = self._pending
         return (
             pending is not None and not pending.done() and time > self._asked + 2.0 * PERIOD and self._order is not None
@@ -139,7 +159,7 @@ class Pilot:
         self._take()
 
     def _take(self) -> None:
-        """What the other thread has finished."""
+        """Take the result of the planning thread, if it has finished."""
         pending = self._pending
         if pending is None or not pending.done():
             return

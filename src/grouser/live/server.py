@@ -1,4 +1,4 @@
-"""Serves the page, a stream of pictures, and takes commands. A request without the token gets an empty 403.
+"""HTTP server of the page, its stream of frames and its commands. A request without the token gets an empty 403.
 
 A stream that the page fetches and commands that it posts need nothing but the standard library, so `grouser drive`
 works after a plain installation; on loopback a post takes a millisecond.
@@ -7,35 +7,96 @@ works after a plain installation; on loopback a post takes a millisecond.
 from __future__ import annotations
 
 import errno
+import hmac
+import ipaddress
 import json
+import secrets
 import socket
 import socketserver
+from collections.abc import Mapping
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Protocol
 from urllib.parse import parse_qs, urlsplit
 
 from grouser.errors import GrouserError
 from grouser.live.channel import Channel, TakenError
-from grouser.live.guard import Guard
 
 MOST_BYTES = 10_000
-"""Bytes of the longest command."""
+"""Longest command [byte]."""
 QUIET = 0.5
-"""Time after which the stream says that it lives [s]."""
+"""Time without events after which the stream sends a sign of life [s]."""
 STUCK = 10.0
 """Time after which a page that reads nothing counts as closed [s]."""
 
 
+def new_token() -> str:
+    """A random token of 192 bits."""
+    return secrets.token_urlsafe(24)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address can be reached from this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Admits requests by token, Host and Origin."""
+
+    token: str
+    """Part of the page's address."""
+    host: str
+    """Address of the server."""
+    port: int
+    """Port of the server."""
+
+    def place(self, path: str) -> str | None:
+        """Path after the token; None without the token, which is compared in constant time."""
+        given, slash, rest = path.removeprefix("/").partition("/")
+        right = hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode())
+        return rest if right and slash else None
+
+    def admits(self, headers: Mapping[str, str]) -> bool:
+        """Whether Host is this server (against DNS rebinding) and Origin, if given, is that Host.
+
+        A browser sends its page's Origin with every POST and with requests from other pages.
+        """
+        host = headers.get("Host", "").lower()
+        name, colon, port = host.rpartition(":")
+        if not colon or port != str(self.port) or not self._is_ours(name):
+            return False
+        origin = headers.get("Origin")
+        if origin is not None and origin.lower() != f"http://{host}":
+            return False
+        return headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
+
+    def _is_ours(self, name: str) -> bool:
+        bare = name.removeprefix("[").removesuffix("]")
+        if is_loopback(self.host):
+            return is_loopback(bare)
+        try:
+            ipaddress.ip_address(bare)
+        except ValueError:
+            return bare in ("localhost", self.host.lower())
+        return True  # a numeric address cannot be rebound
+
+
 class Answers(Protocol):
-    """What stands behind the server."""
+    """What the server serves."""
 
     channel: Channel
 
     def page(self) -> tuple[str, str]:
-        """The page, and its policy."""
+        """The page and its content security policy."""
 
     def do(self, command: dict[str, Any]) -> dict[str, Any]:
-        """Carry out a command; GrouserError where it is none."""
+        """Carry out a command; GrouserError if it is not one."""
 
     def left(self) -> None:
         """The page was closed."""
@@ -59,16 +120,16 @@ class Server(ThreadingHTTPServer):
         self.guard = Guard(token, host, self.server_address[1])
 
     def server_bind(self) -> None:
-        """As its base does, without asking a name server what this machine is called."""
+        """As its base class, without a lookup of the host name."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A connection that broke is no news."""
+        """Broken connections are ignored."""
 
     @property
     def address(self) -> str:
-        """Where the page is."""
+        """Address of the page."""
         host = str(self.server_address[0])
         shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
         return f"http://{shown}:{self.server_port}/{self.guard.token}/"
@@ -140,7 +201,7 @@ class Handler(BaseHTTPRequestHandler):
             return 422, {"error": "this is no command"}
 
     def _place(self) -> tuple[str, dict[str, list[str]]] | None:
-        """What is asked for behind the token; None, and an empty 403 is sent, where it is not admitted."""
+        """Path after the token, and query; None, and an empty 403 is sent, if the request is not admitted."""
         parts = urlsplit(self.path)
         guard = self.server.guard
         headers = {name: self.headers.get(name) for name in ("Host", "Origin", "Sec-Fetch-Site")}
@@ -174,7 +235,7 @@ class Handler(BaseHTTPRequestHandler):
                 self.send_header(name, value)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """As little as without the token: other methods, and what is not HTTP."""
+        """Other methods and invalid HTTP get the same 403 as requests without the token."""
         self.close_connection = True
         self._send(403)
 
@@ -203,4 +264,4 @@ class Handler(BaseHTTPRequestHandler):
                 self.server.answers.left()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: what is asked holds the token."""
+        """Requests are not logged: they contain the token."""

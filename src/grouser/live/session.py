@@ -1,4 +1,4 @@
-"""A drive by hand: the simulation, what the driver wants of it, and how time passes in it. No clock, no threads."""
+"""A drive by hand: the simulation, the driver's commands, and simulated time. No clock, no threads."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ ROW = 1.0 / 30.0
 MOST_ROWS = 200_000
 """Rows of a recording, almost two hours."""
 FORGOTTEN = 1.5
-"""Time after which a driver who is not heard from has let go [s]."""
+"""Time without commands after which the stick counts as released [s]."""
 BEHIND = 0.1
-"""Time that is made up for where the simulation was late [s]; more is dropped, and simulated time goes slower."""
+"""Largest delay of the simulation that is caught up [s]; more is dropped, and simulated time runs slower."""
 FACTORS = (0.1, 20.0)
 """Range of the speed of simulated time over real time."""
 ACCELERATION = np.array([2.0, 2.0, 4.0])
 """Largest change of a command by hand: forward, left [m/s²], turn [rad/s²]."""
 MOVED = 0.01
-"""Way below which a recording that is replaced is not worth keeping [m]."""
+"""Distance below which a recording that is replaced is not kept [m]."""
 
 
 class Session:
-    """Moves a simulation on as time passes, under the commands of a driver or of the planner."""
+    """Advances a simulation in time, commanded by a driver or by the planner."""
 
     def __init__(
         self,
@@ -56,30 +56,30 @@ class Session:
         """keep: is given each recording that ends; None: nothing is recorded."""
         self.sim, self.limits, self.pilot = sim, limits, pilot
         self.settings = settings or Settings(speed=limits.speed)
-        """What the sliders say."""
+        """State of the sliders."""
         self.garage = Garage(sim.model)
-        """Makes the models of other settings."""
+        """Makes the models for other settings."""
         self.paused = False
-        """Whether simulated time stands."""
+        """Whether simulated time is stopped."""
         self.factor = 1.0
         """Wanted simulated time over real time."""
         self.heard = 0
         """Number of the last command by hand."""
         self.distance = 0.0
-        """Way of the body since the start or the last reset [m]."""
+        """Distance driven since the start or the last reset [m]."""
         self.recorder: Recorder | None = None
-        """What is recorded; None: nothing."""
+        """The recording in progress; None if there is none."""
         self._keep = keep
         self._notes: list[str] = []
         self._held: FloatArray = np.zeros(3)
         self._silent = 0.0
         self._due = 0.0
         self.twist: FloatArray = np.zeros(3)
-        """What is commanded now: forward, left [m/s], turn [rad/s], (3,)."""
+        """Current command: forward, left [m/s], turn [rad/s], (3,)."""
         self.record(keep is not None)
 
     def steer(self, forward: float, left: float, turn: float, number: int = 0) -> None:
-        """Hold the stick: shares of the largest speeds and turn, −1 to 1; a stick that is moved ends a drive to a goal.
+        """Set the stick: shares of the largest speeds and turn rate, −1 to 1; a moved stick ends a drive to a goal.
 
         number: counts the commands, so that a picture can be traced to the key that changed it.
         """
@@ -91,25 +91,25 @@ class Session:
         self._held, self._silent, self.heard = wanted, 0.0, number
 
     def let_go(self) -> None:
-        """The stick is let go."""
+        """Release the stick."""
         self._held = np.zeros(3)
 
     def go(self, x: float, y: float) -> None:
-        """Let the planner drive to a place [m]."""
+        """Let the planner drive to a position [m]."""
         if not (math.isfinite(x) and math.isfinite(y)):
             raise GrouserError("go: x and y are numbers")
         self.let_go()
         self.pilot.start((x, y), limits_at(self.limits, self.settings.speed), self.sim.time)
 
     def hurry(self, factor: float) -> None:
-        """Let simulated time pass by a factor of real time."""
+        """Set the ratio of simulated to real time."""
         least, most = FACTORS
         if not least <= factor <= most:
             raise GrouserError(f"factor: {factor!r:.40} is not from {least:g} to {most:g}")
         self.factor = float(factor)
 
     def use(self, settings: Settings, model: Kinematics | Dynamics) -> None:
-        """Drive on with the model of other settings, as `Garage.built` makes it."""
+        """Continue with other settings and their model, as `Garage.built` makes it."""
         before, now = dataclasses.asdict(self.settings), dataclasses.asdict(settings)
         changes = ", ".join(f"{name} {value}" for name, value in now.items() if value != before[name])
         if model is not self.sim.model:
@@ -131,7 +131,7 @@ class Session:
         self.record(recording)
 
     def record(self, on: bool, *, always: bool = False) -> None:
-        """Begin a recording here, or end it and keep it. One in which nothing moved is not kept, unless `always`."""
+        """Begin a recording, or end and keep it. One in which nothing moved is not kept, unless `always`."""
         if on == (self.recorder is not None):
             return
         if not on:
@@ -171,9 +171,9 @@ class Session:
             self.record(False)
 
     def advance(self, seconds: float, stop: Callable[[], bool] = lambda: False) -> float:
-        """Let real time [s] pass; returns the simulated time that passed [s].
+        """Simulate for an interval of real time [s]; returns the simulated time [s].
 
-        stop: says, after each step, that there is no time for more; what is late by more than `BEHIND` is dropped.
+        stop: after each step, whether to stop computing; a delay beyond `BEHIND` is dropped.
         """
         self._silent += seconds
         if self._silent > FORGOTTEN:
@@ -194,7 +194,7 @@ class Session:
         return self.sim.time - before
 
     def _wanted(self) -> FloatArray:
-        """Forward, left [m/s] and turn [rad/s] that driver or planner want, within what the vehicle can, (3,)."""
+        """Forward, left [m/s] and turn [rad/s] wanted by driver or planner, within the limits of the vehicle, (3,)."""
         if self.pilot.goal is not None:
             return self.pilot.twist(self.sim.time, self.sim.state)
         limits, speed = self.limits, self.settings.speed
@@ -212,7 +212,7 @@ class Session:
         return planar_pose(self.sim.state)
 
     def summary(self) -> dict[str, Any]:
-        """The drive in a few numbers."""
+        """Key numbers of the drive."""
         return {
             "vehicle": self.sim.model.vehicle.name,
             "status": str(self.sim.status),

@@ -1,15 +1,15 @@
-"""What the sliders of the page change: friction, soil, payload, largest speed; and the model that follows."""
+"""Settings that the sliders of the page change (friction, soil, payload, largest speed), and the model for them."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grouser import checks
 from grouser.contact import Contact, Ishigami, library
 from grouser.contact.named import CONTACTS, contact_named, stuck
 from grouser.errors import SimulationError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from grouser.kinematics import Kinematics
 
 OWN = "own"
-"""The soil that is none: the contact model the drive began with."""
+"""No soil: the contact model the drive began with."""
 FRICTION = (0.02, 1.5)
 """Range of the coefficient of friction."""
 FASTEST = 5.0
@@ -33,7 +33,7 @@ MOST_PAYLOAD = 2.0
 
 @dataclass(frozen=True)
 class Settings:
-    """What the driver has set."""
+    """Settings of the driver."""
 
     speed: float = 1.0
     """Largest speed [m/s]."""
@@ -56,7 +56,7 @@ class Garage:
 
     @property
     def soils(self) -> tuple[str, ...]:
-        """Soils to choose from; only the own one without forces."""
+        """Soils to choose from; a kinematic model has only its own."""
         if not self.model.dynamic:
             return (OWN,)
         wide = all(f.width for f in self.model.vehicle.frames if f.is_wheel)
@@ -65,7 +65,7 @@ class Garage:
 
     @property
     def most_payload(self) -> float:
-        """Largest payload [kg]; 0 where the body has no mass to spread it as, or there are no forces."""
+        """Largest payload [kg]; 0 for a kinematic model and for a body without mass."""
         vehicle = self.model.vehicle
         if not self.model.dynamic or vehicle.frames[0].mass == 0.0:
             return 0.0
@@ -75,11 +75,13 @@ class Garage:
         """The coefficient of friction under some settings; None where the contact model has none."""
         if not self.model.dynamic:
             return None
-        found = {getattr(one, "friction", None) for one in _each(self._contact(settings))}
+        contact = self._contact(settings)
+        several = contact.values() if isinstance(contact, Mapping) else [contact]
+        found = {getattr(one, "friction", None) for one in several}
         return found.pop() if len(found) == 1 else None
 
     def changed(self, settings: Settings, wanted: Mapping[str, Any]) -> Settings:
-        """Settings with some changed, refused where they are not possible."""
+        """Settings with some changed; impossible ones are refused."""
         for name in wanted:
             if name not in {field.name for field in dataclasses.fields(Settings)}:
                 raise SimulationError(f"no setting {name!r:.40}; settings are speed, friction, soil, payload")
@@ -88,12 +90,14 @@ class Garage:
             new = dataclasses.replace(new, friction=None)  # each soil begins with its own
         if new.soil not in self.soils:
             raise SimulationError(f"soil: {new.soil!r:.40} is not one of {', '.join(self.soils)}")
-        _within(new.speed, "speed", SLOWEST, FASTEST)
-        _within(new.payload, "payload", 0.0, self.most_payload)
+        check_speed(new.speed, "speed")
+        checks.number(new.payload, "payload", low=0.0, high=self.most_payload, unit="kg")
         if new.friction is not None:
-            _within(new.friction, "friction", *FRICTION)
+            checks.number(new.friction, "friction", low=FRICTION[0], high=FRICTION[1], unit="[1]")
             if self.friction_of(dataclasses.replace(new, friction=None)) is None:
-                raise SimulationError(f"friction: {self._without(new)} has no coefficient of friction")
+                model = "the contact model" if new.soil == OWN else new.soil
+                model = model if self.model.dynamic else "a kinematic model"
+                raise SimulationError(f"friction: {model} has no coefficient of friction")
         return new
 
     def built(self, settings: Settings) -> Kinematics | Dynamics:
@@ -104,7 +108,7 @@ class Garage:
         return self.model.replace(vehicle=vehicle, contact=self._contact(settings))
 
     def doubt(self, settings: Settings) -> str:
-        """Why the motion under some settings is not to be trusted; empty where nothing speaks against it."""
+        """Why the model is not valid under some settings; empty if it is."""
         soil = library.entry(settings.soil).model if settings.soil in library.names() else None
         if not self.model.dynamic or not isinstance(soil, Ishigami):
             return ""
@@ -114,28 +118,20 @@ class Garage:
     def _contact(self, settings: Settings) -> Contact | Mapping[str, Contact]:
         key = settings.soil, settings.friction
         if key not in self._made:
-            self._made[key] = self._new_contact(settings)
+            model: Any = self.model
+            contact = model.contact if settings.soil == OWN else contact_named(settings.soil, model.vehicle)
+            if settings.friction is not None:
+                if isinstance(contact, Mapping):
+                    contact = {name: one.replace(friction=settings.friction) for name, one in contact.items()}
+                else:
+                    contact = contact.replace(friction=settings.friction)
+            self._made[key] = contact
         return self._made[key]  # type: ignore[no-any-return]
-
-    def _new_contact(self, settings: Settings) -> Contact | Mapping[str, Contact]:
-        model: Any = self.model
-        named = settings.soil != OWN
-        contact = contact_named(settings.soil, model.vehicle) if named else model.contact
-        if settings.friction is None:
-            return contact
-        if isinstance(contact, Mapping):
-            return {name: one.replace(friction=settings.friction) for name, one in contact.items()}
-        return contact.replace(friction=settings.friction)
-
-    def _without(self, settings: Settings) -> str:
-        if not self.model.dynamic:
-            return "a kinematic model"
-        return "the contact model" if settings.soil == OWN else settings.soil
 
 
 def check_speed(speed: float, name: str) -> None:
     """Refuse a largest speed [m/s] that cannot be set."""
-    _within(speed, name, SLOWEST, FASTEST)
+    checks.number(speed, name, low=SLOWEST, high=FASTEST, unit="m/s")
 
 
 def loaded(vehicle: Vehicle, payload: float) -> Vehicle:
@@ -147,13 +143,3 @@ def loaded(vehicle: Vehicle, payload: float) -> Vehicle:
     return vehicle.replace_frame(
         body.name, mass=body.mass + payload, inertia=(share * np.asarray(body.inertia_matrix)).tolist()
     )
-
-
-def _each(contact: Contact | Mapping[str, Contact]) -> list[Contact]:
-    return list(contact.values()) if isinstance(contact, Mapping) else [contact]
-
-
-def _within(value: Any, name: str, least: float, most: float) -> None:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    if not number or not least <= value <= most:
-        raise SimulationError(f"{name}: {value!r:.40} is not a number from {least:g} to {most:g}")

@@ -8,6 +8,8 @@ length is compared with what is left before anything is made of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import groupby
 from operator import attrgetter
 from struct import Struct, error
 from typing import Any, Literal, TypeVar
@@ -16,8 +18,6 @@ import numpy as np
 
 from grouser.errors import GrouserError
 from grouser.node.fields import Field, Message, Primitive, fields_of, per_type
-
-__all__ = ["MessageError", "decode", "encode"]
 
 M = TypeVar("M", bound=Message)
 
@@ -28,15 +28,14 @@ ORDERS: dict[bytes, Order] = {b"\x00\x01": "<", b"\x00\x00": ">"}
 
 
 class MessageError(GrouserError):
-    """A message cannot be encoded, or bytes are not one."""
+    """A message that cannot be encoded, or bytes that are not a message."""
 
 
 def encode(message: Message) -> bytes:
     """Bytes of a message, little endian, with the encapsulation header."""
     out = bytearray(HEADER)
     try:
-        for step in _steps(type(message)):
-            step.write(out, message)
+        _write(type(message), out, message)
     except (error, TypeError, ValueError, AttributeError, OverflowError) as problem:
         raise MessageError(f"{type(message).NAME}: cannot be encoded: {problem}") from problem
     return bytes(out)
@@ -47,9 +46,8 @@ def decode(kind: type[M], data: bytes | bytearray | memoryview) -> M:
     data = bytes(data)
     order = ORDERS.get(data[:2])
     if order is None or len(data) < 4:
-        raise MessageError(
-            f"{kind.NAME}: the encapsulation is {data[:4].hex(' ') or 'missing'}; plain CDR, 00 01 or 00 00, is read"
-        )
+        given = data[:4].hex(" ") or "missing"
+        raise MessageError(f"{kind.NAME}: the encapsulation is {given}; plain CDR, 00 01 or 00 00, is read")
     source = _Source(data, order)
     try:
         return _made(kind, source)
@@ -62,7 +60,7 @@ class _BytesError(Exception):
 
 
 class _Source:
-    """Bytes, the place of the next one, and their order."""
+    """Bytes, the offset of the next one, and their byte order."""
 
     __slots__ = ("at", "data", "order")
 
@@ -70,8 +68,8 @@ class _Source:
         self.data, self.order, self.at = data, order, 4
 
     def count(self, least: int) -> int:
-        """A length of elements that take at least so many bytes each; `least` 0: no bound yet."""
-        at = self.at + -self.at % 4  # the header has four bytes: 4-byte places are the same with it
+        """The length of a sequence whose elements take at least this number of bytes each."""
+        at = self.at + -self.at % 4  # the header has four bytes and does not change this alignment
         (count,) = self.numbers(LENGTHS[self.order], at)
         if count * least > len(self.data) - self.at:
             raise _BytesError(f"a length of {count} is more than the bytes that are left")
@@ -113,7 +111,7 @@ LENGTHS = {order: Struct(f"{order}I") for order in "<>"}
 
 
 class _Run:
-    """Numbers one after the other, also those of nested messages: one `struct` per place modulo 8."""
+    """Consecutive numbers, also those of nested messages: one `struct` per offset modulo 8."""
 
     def __init__(self, paths: list[str], kinds: list[Primitive]) -> None:
         self.get: Callable[[Any], tuple[Any, ...]] = attrgetter(*paths)
@@ -130,7 +128,7 @@ class _Run:
 
 
 def _form(order: str, kinds: list[Primitive], phase: int) -> Struct:
-    """`struct` of numbers that begin at a place with this remainder modulo 8, with the bytes between them."""
+    """`struct` of numbers that begin at this offset modulo 8, with padding."""
     letters, at = [], phase
     for one in kinds:
         pad = -at % one.size
@@ -151,7 +149,7 @@ class _Text:
 
 
 class _Array:
-    """Numbers of one kind: a fixed count, or a sequence."""
+    """An array of numbers: of fixed length, or a sequence."""
 
     def __init__(self, path: str, kind: Primitive, count: int) -> None:
         self.get, self.path, self.kind, self.count = attrgetter(path), path, kind, count
@@ -171,39 +169,25 @@ class _Array:
         return (source.array(self.kind, self.count or source.count(self.kind.size)),)
 
 
-class _Texts:
-    def __init__(self, path: str) -> None:
-        self.get = attrgetter(path)
+class _Sequence:
+    """A sequence of strings or messages; each takes at least `least` bytes."""
+
+    def __init__(
+        self, path: str, put: Callable[[bytearray, Any], None], take: Callable[[_Source], Any], least: int
+    ) -> None:
+        self.get, self.put, self.take, self.least = attrgetter(path), put, take, least
 
     def write(self, out: bytearray, message: Any) -> None:
         values = self.get(message)
         _write_length(out, len(values))
         for one in values:
-            _write_text(out, one)
+            self.put(out, one)
 
     def read(self, source: _Source) -> tuple[Any, ...]:
-        return ([source.text() for _ in range(source.count(4))],)
+        return ([self.take(source) for _ in range(source.count(self.least))],)
 
 
-class _Messages:
-    """A sequence of messages."""
-
-    def __init__(self, path: str, kind: type[Message]) -> None:
-        self.get, self.kind, self.least = attrgetter(path), kind, _least(kind)
-
-    def write(self, out: bytearray, message: Any) -> None:
-        values = self.get(message)
-        _write_length(out, len(values))
-        steps = _steps(self.kind)
-        for one in values:
-            for step in steps:
-                step.write(out, one)
-
-    def read(self, source: _Source) -> tuple[Any, ...]:
-        return ([_made(self.kind, source) for _ in range(source.count(self.least))],)
-
-
-_Step = _Run | _Text | _Array | _Texts | _Messages
+_Step = _Run | _Text | _Array | _Sequence
 
 
 def _write_length(out: bytearray, count: int) -> None:
@@ -220,33 +204,30 @@ def _write_text(out: bytearray, text: str) -> None:
     out.append(0)
 
 
+def _write(kind: type[Message], out: bytearray, message: Any) -> None:
+    for step in _steps(kind):
+        step.write(out, message)
+
+
 @per_type
 def _steps(kind: type[Message]) -> tuple[_Step, ...]:
-    """What is written, in order; numbers between strings and arrays are one step."""
+    """Steps of encoding and decoding, in order; numbers between strings and arrays are one step."""
     steps: list[_Step] = []
-    paths: list[str] = []
-    kinds: list[Primitive] = []
-
-    def close() -> None:
-        if paths:
-            steps.append(_Run(list(paths), list(kinds)))
-            paths.clear()
-            kinds.clear()
-
-    for path, one in _leaves(kind, ""):
-        if one.primitive is not None and one.primitive.name != "string" and one.count is None:
-            paths.append(path)
-            kinds.append(one.primitive)
-            continue
-        close()
-        if one.message is not None:
-            steps.append(_Messages(path, one.message))
-        elif one.primitive is not None and one.primitive.name != "string":
-            steps.append(_Array(path, one.primitive, one.count or 0))
+    for scalar, group in groupby(_leaves(kind, ""), lambda leaf: leaf[1].number is not None and leaf[1].count is None):
+        leaves = list(group)
+        if scalar:
+            steps.append(_Run([path for path, _ in leaves], [one.number for _, one in leaves if one.number]))
         else:
-            steps.append(_Text(path) if one.count is None else _Texts(path))
-    close()
+            steps += [_step(path, one) for path, one in leaves]
     return tuple(steps)
+
+
+def _step(path: str, one: Field) -> _Step:
+    if one.message is not None:
+        return _Sequence(path, partial(_write, one.message), partial(_made, one.message), _least(one.message))
+    if one.number is not None:
+        return _Array(path, one.number, one.count or 0)
+    return _Text(path) if one.count is None else _Sequence(path, _write_text, _Source.text, 4)
 
 
 def _leaves(kind: type[Message], before: str) -> Iterator[tuple[str, Field]]:
@@ -258,7 +239,7 @@ def _leaves(kind: type[Message], before: str) -> Iterator[tuple[str, Field]]:
 
 
 def _least(kind: type[Message]) -> int:
-    """Bytes that a message has at least."""
+    """Smallest size of a message [byte]."""
     return sum(
         4 if one.primitive is None or one.count == 0 else one.primitive.size * (one.count or 1)
         for _, one in _leaves(kind, "")

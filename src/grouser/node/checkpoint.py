@@ -1,10 +1,11 @@
-"""What a node needs to continue after a restart: written every second, whole or not at all, without pickle."""
+"""State from which a node continues after a restart: written every second, whole or not at all, without pickle."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,6 @@ import numpy as np
 
 from grouser.errors import GrouserError
 from grouser.files import read_npz, write_whole
-
-__all__ = ["CheckpointError", "Checkpoints", "read_checkpoint"]
 
 SCHEMA = "grouser/checkpoint@1"
 MOST_BYTES = 100_000_000
@@ -32,9 +31,7 @@ def read_checkpoint(path: str | os.PathLike[str], vehicle: str) -> dict[str, Any
     if schema != SCHEMA:
         raise CheckpointError(f"{path}: has the schema {schema!r:.60}, not {SCHEMA!r}; remove it to start afresh")
     if owner != vehicle:
-        raise CheckpointError(
-            f"{path}: is of vehicle {owner!r:.60}, and this one is {vehicle!r}; remove it to start afresh"
-        )
+        raise CheckpointError(f"{path}: is of vehicle {owner!r:.60}, not of {vehicle!r}; remove it to start afresh")
     return arrays
 
 
@@ -48,20 +45,20 @@ class Checkpoints:
         self._ready = threading.Condition()
         self._closing = False
         self.written = 0
-        """How many were written."""
+        """Number of checkpoints written."""
         self.problem = ""
         """Why the last one could not be written; empty if it was."""
         self._thread = threading.Thread(target=self._work, name="checkpoints", daemon=True)
         self._thread.start()
 
     def put(self, arrays: Mapping[str, Any]) -> None:
-        """Write these arrays, which are copies, next; one that waits still is replaced."""
+        """Write these arrays (copies) next, in place of any that still wait."""
         with self._ready:
             self._next = arrays
             self._ready.notify()
 
     def close(self, arrays: Mapping[str, Any] | None = None) -> None:
-        """Write these, or what waits, and end."""
+        """Write these arrays, or those that still wait, and end."""
         with self._ready:
             self._next = arrays or self._next
             self._closing = True
@@ -78,11 +75,7 @@ class Checkpoints:
                 return
             try:
                 whole = {"schema": np.array(SCHEMA), "vehicle": np.array(self._vehicle), **arrays}
-                write_whole(self._path, _writer(whole), CheckpointError)
+                write_whole(self._path, partial(np.savez, **whole), CheckpointError)
                 self.written, self.problem = self.written + 1, ""
             except CheckpointError as problem:
                 self.problem = str(problem)
-
-
-def _writer(arrays: Mapping[str, Any]) -> Callable[[Any], None]:
-    return lambda stream: np.savez(stream, **arrays)

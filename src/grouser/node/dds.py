@@ -11,12 +11,12 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from operator import itemgetter
 from typing import Any
 
 from grouser.node.cdr import encode
-from grouser.node.fields import Field, Message, fields_of, per_type
+from grouser.node.fields import Field, Message, dds_name, fields_of, per_type, ros_name
 from grouser.node.transport import Peer, Receive, TransportError, ros_domain
-from grouser.node.types import dds_name, ros_name
 
 try:
     from cyclonedds import core
@@ -32,28 +32,26 @@ try:
 except ImportError as missing:
     raise TransportError("DDS needs Cyclone DDS, which is not installed: pip install 'grouser[dds]'") from missing
 
-__all__ = ["DdsTransport"]
-
 MOST_DOMAINS = 232
 """Largest domain whose ports exist (DDSI-RTPS 9.6.2)."""
 KEPT = 4096
-"""Messages of a topic that wait to be taken; of more, the newest are kept. Depths need not agree between peers."""
+"""History depth of readers: the newest messages of a topic are kept. Depths need not agree between peers."""
 SENT = 10
-"""Messages kept for readers that ask again, as ROS's default."""
+"""History depth of writers, for retransmission; ROS's default."""
 SECOND = 1_000_000_000
 LOOPBACK = """<CycloneDDS><Domain>
 <General><Interfaces><NetworkInterface name="lo"/></Interfaces></General>
 <Discovery><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>99</MaxAutoParticipantIndex>
 <Peers><Peer Address="localhost"/></Peers></Discovery>
 </Domain></CycloneDDS>"""
-"""The machine alone, by unicast: what ROS does for ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST."""
+"""This computer only, by unicast, as with ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST."""
 
 
 class DdsTransport:
     """A DDS participant with the topics of a node; see `grouser.node.transport.Transport`."""
 
     def __init__(self, domain: int | None = None, *, network: bool = False) -> None:
-        """Join a domain, None: that of ROS_DOMAIN_ID, else 0. network: leave the machine."""
+        """Join a domain; None: that of ROS_DOMAIN_ID, else 0. network: also reach other computers."""
         number = ros_domain(domain, MOST_DOMAINS)
         self._domain: Any = None
         try:
@@ -108,7 +106,7 @@ class DdsTransport:
         return found
 
     def lost(self) -> int:
-        """Messages lost on the way to subscribers: gaps in what publishers sent, and overruns of what waits here."""
+        """Messages lost: gaps in the sequences of publishers, and overruns of the queue here."""
         return self._overrun + sum(int(one[0].get_sample_lost_status().total_count) for one in self._readers)
 
     def close(self) -> None:
@@ -119,7 +117,7 @@ class DdsTransport:
         self._wake.set(True)
         if self._thread is not None:
             self._thread.join()
-        self._participant._delete(self._participant._ref)  # and all that belongs to it
+        self._participant._delete(self._participant._ref)  # and its readers and writers
         if self._domain is not None:
             self._domain._delete(self._domain._ref)
 
@@ -146,17 +144,13 @@ class DdsTransport:
                 self._overrun += len(taken) >= KEPT  # at least one was lost: the oldest
                 waiting += [(info.source_timestamp, data, receive) for data, info in taken if info.valid_data]
             now = time.time()
-            waiting.sort(key=_sent)  # in the order in which they were sent, over all topics
+            waiting.sort(key=itemgetter(0))  # in the order in which they were sent, over all topics
             for _, data, receive in waiting:
                 receive(data, now)
 
 
-def _sent(one: tuple[int, bytes, Receive]) -> int:
-    return one[0]
-
-
 def _quality(reliable: bool, depth: int) -> Any:
-    """Quality of service as ROS asks for it: reliable or sensor data; volatile; XCDR1; not to this participant."""
+    """Quality of service as in ROS: reliable or best effort; volatile; XCDR1; not to this participant."""
     reliability = Policy.Reliability.Reliable(SECOND // 10) if reliable else Policy.Reliability.BestEffort
     return Qos(
         reliability,

@@ -1,66 +1,59 @@
-"""What the node estimates, live in Foxglove: a WebSocket server with the types of foxglove-sdk.
+"""The estimate of a node, live in Foxglove: a WebSocket server with the types of foxglove-sdk.
 
 Topics: `/odom` (pose and twist with covariances), `/tf`, `/path`, `/scene` (box, wheels, 95 % ellipsoid of the
-position), `/wheels` (which are excluded), `/slip`, `/monitor`, `/diagnostics`. What no client looks at is not built.
+position), `/wheels` (which are excluded), `/slip`, `/monitor`, `/diagnostics`. A message without a subscriber is not
+built.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NamedTuple
 
 from grouser.errors import GrouserError
-from grouser.node.foxglove_scene import ellipsoid_entity, path_poses, vehicle_entity
-from grouser.node.path import PathSoFar
+from grouser.node.messages import DiagnosticArray, Odometry, Time
 from grouser.robot.estimate import ALARMS
 from grouser.vehicles.vehicle import Vehicle
+from grouser.view.foxglove import schema
 
-if TYPE_CHECKING:
-    from foxglove.messages import SceneEntity, Timestamp
+try:
+    import foxglove
+    from foxglove import channels
+    from foxglove import messages as m
 
-    from grouser.node.messages import DiagnosticArray, Odometry, Time
-
-__all__ = ["LOOPBACK", "PORT", "LiveView", "Slip", "slip_of"]
+    from grouser.node.foxglove_scene import PathSoFar, ellipsoid_entity, path_poses, vector, vehicle_entity
+except ImportError:
+    raise GrouserError("--foxglove needs foxglove-sdk; run: pip install grouser[foxglove]") from None
 
 LOOPBACK = "127.0.0.1"
 PORT = 8765
 """Foxglove's own default."""
 RATE = 20.0
-"""Most messages of one topic in a second; `show` does nothing if called sooner."""
+"""Highest rate of messages of one topic [Hz]; `show` does nothing if called sooner."""
 SLOW = 1.0
-"""Seconds between messages of the path and of the vehicle's shapes, which a client that comes late needs too."""
-WHEELS_SCHEMA = {
-    "title": "grouser.WheelStates",
-    "type": "object",
-    "properties": {
-        "wheels": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"name": {"type": "string"}, "excluded": {"type": "boolean"}},
-            },
-        }
+"""Period of the path and of the vehicle's shapes [s], which a late client needs too."""
+SCHEMAS = {
+    "/wheels": schema(
+        "grouser.WheelStates",
+        {"grouser.WheelStates": "wheels:grouser.WheelState*", "grouser.WheelState": "name:text excluded:flag"},
+    ),
+    "/slip": {
+        "title": "grouser.Slip",
+        "description": "Velocity minus that of pure rolling: ahead, left [m/s], yaw [rad/s]; share of speed lost",
+        "type": "object",
+        "properties": {name: {"type": ["number", "null"]} for name in ("ahead", "left", "yaw", "share")},
     },
+    "/monitor": schema("grouser.Monitor", {"grouser.Monitor": " ".join(f"{name}:flag" for name in ALARMS)}),
 }
-SLIP_SCHEMA = {
-    "title": "grouser.Slip",
-    "description": "Velocity less that of rolling without slip: ahead, left [m/s], yaw [rad/s]; share of speed lost",
-    "type": "object",
-    "properties": {name: {"type": ["number", "null"]} for name in ("ahead", "left", "yaw", "share")},
-}
-MONITOR_SCHEMA = {
-    "title": "grouser.Monitor",
-    "type": "object",
-    "properties": {name: {"type": "boolean"} for name in ALARMS},
-}
+"""JSON Schemas of the topics whose types are not Foxglove's."""
 SLOWEST = 0.02
-"""Rolling speed [m/s] below which no share of it is given."""
+"""Rolling speed [m/s] below which the share is not given."""
 
 
 class Slip(NamedTuple):
-    """Velocity of the body less that of its wheels rolling without slip; None where it is not known."""
+    """Velocity of the body minus that of rolling without slip; None where it is not known."""
 
     ahead: float | None
     """[m/s]"""
@@ -69,7 +62,7 @@ class Slip(NamedTuple):
     yaw: float | None
     """[rad/s]"""
     share: float | None
-    """Share of the rolling speed that is lost; none below 2 cm/s."""
+    """Share of the rolling speed that is lost; None below 2 cm/s."""
 
 
 def slip_of(estimate: Any) -> Slip | None:
@@ -91,32 +84,25 @@ class LiveView:
 
         `port` 0 takes a free one. With a vehicle the scene shows its box and wheels.
         """
-        try:
-            import foxglove
-            from foxglove import channels, messages
-        except ImportError:
-            raise GrouserError("--foxglove needs foxglove-sdk; run: pip install grouser[foxglove]") from None
-        self._m = messages
         self._vehicle = vehicle
         self._path = PathSoFar()
         self._last = self._last_slow = -math.inf
         self._drawn: frozenset[str] | None = None
-        self._shape: tuple[frozenset[str], SceneEntity] | None = None
+        self._shape: tuple[frozenset[str], m.SceneEntity] | None = None
         self._context = context = foxglove.Context()  # held: without it the channels are gone
         try:
             self._server = foxglove.start_server(name="grouser", host=host, port=port, context=context)
         except (RuntimeError, OSError, ValueError, OverflowError) as why:
             raise GrouserError(f"Foxglove cannot be served at {host}:{port} ({why}); give a free port") from None
-        self._odometry = channels.OdometryChannel("/odom", context=context)
-        self._tf = channels.FrameTransformsChannel("/tf", context=context)
-        self._poses = channels.PosesInFrameChannel("/path", context=context)
-        self._scene = channels.SceneUpdateChannel("/scene", context=context)
-        self._log = channels.LogChannel("/diagnostics", context=context)
-        self._wheels = foxglove.Channel("/wheels", schema=WHEELS_SCHEMA, context=context)
-        self._slip = foxglove.Channel("/slip", schema=SLIP_SCHEMA, context=context)
-        self._monitor = foxglove.Channel("/monitor", schema=MONITOR_SCHEMA, context=context)
-        self._channels: list[Any] = [self._odometry, self._tf, self._poses, self._scene, self._log]
-        self._channels += [self._wheels, self._slip, self._monitor]
+        self._channels: dict[str, Any] = {
+            "/odom": channels.OdometryChannel("/odom", context=context),
+            "/tf": channels.FrameTransformsChannel("/tf", context=context),
+            "/path": channels.PosesInFrameChannel("/path", context=context),
+            "/scene": channels.SceneUpdateChannel("/scene", context=context),
+            "/diagnostics": channels.LogChannel("/diagnostics", context=context),
+        }
+        for topic, described in SCHEMAS.items():
+            self._channels[topic] = foxglove.Channel(topic, schema=described, context=context)
 
     @property
     def port(self) -> int:
@@ -131,7 +117,7 @@ class LiveView:
     def close(self) -> None:
         """Stop the server."""
         self._server.stop()
-        for channel in self._channels:
+        for channel in self._channels.values():
             channel.close()
 
     def show(
@@ -155,69 +141,81 @@ class LiveView:
         if now - self._last < 1.0 / RATE:
             return
         self._last = now
-        m = self._m
-        at, nanoseconds = self._time(odometry.header.stamp)
-        if self._odometry.has_sinks() or self._tf.has_sinks():
-            self._show_pose(odometry, at, nanoseconds)
-        if self._scene.has_sinks():
-            self._scene.log(m.SceneUpdate(entities=[ellipsoid_entity(odometry, at)]), log_time=nanoseconds)
+        at, nanoseconds = _time(odometry.header.stamp)
         out = frozenset(excluded)
-        if self._wheels.has_sinks():
-            names = self._vehicle.wheels if self._vehicle is not None else sorted(out)
-            wheels = [{"name": name, "excluded": name in out} for name in names]
-            self._wheels.log({"wheels": wheels}, log_time=nanoseconds)
-        if monitor is not None and self._monitor.has_sinks():
-            self._monitor.log({name: bool(holds) for name, holds in monitor.items()}, log_time=nanoseconds)
-        if slip is not None and self._slip.has_sinks():
-            self._slip.log(slip._asdict(), log_time=nanoseconds)
+
+        def log(topic: str, make: Callable[[], Any]) -> None:
+            """Build and send a message if a client has subscribed to its topic."""
+            channel = self._channels[topic]
+            if channel.has_sinks():
+                channel.log(make(), log_time=nanoseconds)
+
+        log("/odom", lambda: _odometry(odometry, at))
+        log("/tf", lambda: _transform(odometry, at))
+        log("/scene", lambda: m.SceneUpdate(entities=[ellipsoid_entity(odometry, at)]))
+        names = self._vehicle.wheels if self._vehicle is not None else sorted(out)
+        log("/wheels", lambda: {"wheels": [{"name": name, "excluded": name in out} for name in names]})
+        if monitor is not None:
+            log("/monitor", lambda: {name: bool(holds) for name, holds in monitor.items()})
+        if slip is not None:
+            log("/slip", slip._asdict)
         if now - self._last_slow >= SLOW or out != self._drawn:
             self._last_slow, self._drawn = now, out
-            self._show_slow(odometry, at, nanoseconds, out)
+            frame = odometry.header.frame_id
+            log("/path", lambda: m.PosesInFrame(timestamp=at, frame_id=frame, poses=path_poses(self._path.points)))
+            if self._vehicle is not None:
+                body = odometry.child_frame_id
+                log("/scene", lambda: m.SceneUpdate(entities=[self._vehicle_shape(body, at, out)]))
 
-    def _show_pose(self, odometry: Odometry, at: Timestamp, nanoseconds: int) -> None:
-        m, pose, twist = self._m, odometry.pose.pose, odometry.twist.twist
-        frame, body = odometry.header.frame_id, odometry.child_frame_id
-        translation = m.Vector3(x=pose.position.x, y=pose.position.y, z=pose.position.z)
-        q = pose.orientation
-        turn = m.Quaternion(x=q.x, y=q.y, z=q.z, w=q.w)
-        shown = m.Odometry(
-            timestamp=at,
-            frame_id=frame,
-            body_frame_id=body,
-            pose=m.Pose(position=translation, orientation=turn),
-            linear_velocity=m.Vector3(x=twist.linear.x, y=twist.linear.y, z=twist.linear.z),
-            angular_velocity=m.Vector3(x=twist.angular.x, y=twist.angular.y, z=twist.angular.z),
-            pose_covariance=[float(x) for x in odometry.pose.covariance],
-            velocity_covariance=[float(x) for x in odometry.twist.covariance],
-        )
-        self._odometry.log(shown, log_time=nanoseconds)
-        moved = m.FrameTransform(
-            timestamp=at, parent_frame_id=frame, child_frame_id=body, translation=translation, rotation=turn
-        )
-        self._tf.log(m.FrameTransforms(transforms=[moved]), log_time=nanoseconds)
-
-    def _show_slow(self, odometry: Odometry, at: Timestamp, nanoseconds: int, excluded: frozenset[str]) -> None:
-        m, frame = self._m, odometry.header.frame_id
-        if self._poses.has_sinks():
-            poses = path_poses(self._path.points)
-            self._poses.log(m.PosesInFrame(timestamp=at, frame_id=frame, poses=poses), log_time=nanoseconds)
-        if self._scene.has_sinks() and self._vehicle is not None:
-            if self._shape is None or self._shape[0] != excluded:
-                self._shape = excluded, vehicle_entity(self._vehicle, odometry.child_frame_id, at, excluded)
-            self._scene.log(m.SceneUpdate(entities=[self._shape[1]]), log_time=nanoseconds)
+    def _vehicle_shape(self, frame: str, at: m.Timestamp, excluded: frozenset[str]) -> m.SceneEntity:
+        """The vehicle, built again only if other wheels are excluded."""
+        assert self._vehicle is not None
+        if self._shape is None or self._shape[0] != excluded:
+            self._shape = excluded, vehicle_entity(self._vehicle, frame, at, excluded)
+        return self._shape[1]
 
     def _show_diagnostics(self, diagnostics: DiagnosticArray) -> None:
-        if not self._log.has_sinks():
+        channel = self._channels["/diagnostics"]
+        if not channel.has_sinks():
             return
-        m = self._m
         level = {0: m.LogLevel.Info, 1: m.LogLevel.Warning, 2: m.LogLevel.Error, 3: m.LogLevel.Warning}
-        at, nanoseconds = self._time(diagnostics.header.stamp)
+        at, nanoseconds = _time(diagnostics.header.stamp)
         for status in diagnostics.status:
             said = "; ".join([status.message, *(f"{one.key}: {one.value}" for one in status.values)])
             one = m.Log(timestamp=at, level=level.get(status.level, m.LogLevel.Unknown), name=status.name, message=said)
-            self._log.log(one, log_time=nanoseconds)
+            channel.log(one, log_time=nanoseconds)
 
-    def _time(self, stamp: Time) -> tuple[Timestamp, int]:
-        """A stamp as Foxglove has it, also in nanoseconds; it has none before 1970."""
-        sec = max(stamp.sec, 0)
-        return self._m.Timestamp(sec, stamp.nanosec), sec * 1_000_000_000 + stamp.nanosec
+
+def _odometry(odometry: Odometry, at: m.Timestamp) -> m.Odometry:
+    twist = odometry.twist.twist
+    position, orientation = _place(odometry)
+    return m.Odometry(
+        timestamp=at,
+        frame_id=odometry.header.frame_id,
+        body_frame_id=odometry.child_frame_id,
+        pose=m.Pose(position=position, orientation=orientation),
+        linear_velocity=vector((twist.linear.x, twist.linear.y, twist.linear.z)),
+        angular_velocity=vector((twist.angular.x, twist.angular.y, twist.angular.z)),
+        pose_covariance=[float(x) for x in odometry.pose.covariance],
+        velocity_covariance=[float(x) for x in odometry.twist.covariance],
+    )
+
+
+def _transform(odometry: Odometry, at: m.Timestamp) -> m.FrameTransforms:
+    parent, child = odometry.header.frame_id, odometry.child_frame_id
+    position, orientation = _place(odometry)
+    moved = m.FrameTransform(
+        timestamp=at, parent_frame_id=parent, child_frame_id=child, translation=position, rotation=orientation
+    )
+    return m.FrameTransforms(transforms=[moved])
+
+
+def _place(odometry: Odometry) -> tuple[m.Vector3, m.Quaternion]:
+    p, q = odometry.pose.pose.position, odometry.pose.pose.orientation
+    return vector((p.x, p.y, p.z)), m.Quaternion(x=q.x, y=q.y, z=q.z, w=q.w)
+
+
+def _time(stamp: Time) -> tuple[m.Timestamp, int]:
+    """A stamp as Foxglove has it, also in nanoseconds; it has none before 1970."""
+    sec = max(stamp.sec, 0)
+    return m.Timestamp(sec, stamp.nanosec), sec * 1_000_000_000 + stamp.nanosec

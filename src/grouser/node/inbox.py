@@ -1,4 +1,4 @@
-"""Messages on their way from the threads of a transport to the one that works on them: bounded, newest kept."""
+"""Bounded queue from the threads of a transport to the thread that processes messages; the newest are kept."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from typing import NamedTuple
 
 from grouser.node.transport import Receive
 
-__all__ = ["Inbox", "Letter"]
-
 MOST = 4000
-"""Messages of one topic that may wait: some seconds of the fastest, for a computer that is busy."""
+"""Length of the queue of a topic: some seconds of the fastest one, for a busy computer."""
 
 AT_ONCE = 200
-"""Messages that are worked on between two looks at what is to be published."""
+"""Messages processed before the node checks again whether to publish."""
 
 
 class Letter(NamedTuple):
@@ -27,14 +25,14 @@ class Letter(NamedTuple):
     arrived: float
     """[s, `time.time()`]"""
     now: float
-    """The same [s, `time.monotonic()`]: it is not set by anyone."""
+    """Arrival by the monotonic clock [s, `time.monotonic()`]."""
 
 
 class Inbox:
-    """One queue per topic, so that a flood of one loses none of another; letters come out in order of arrival."""
+    """One queue per topic, so that many messages of one do not displace those of another; read in order of arrival."""
 
     def __init__(self, topics: int, most: int = MOST) -> None:
-        """For a number of topics, and the most letters of each."""
+        """topics: their number; most: length of each queue."""
         self._queues: list[deque[Letter]] = [deque(maxlen=most) for _ in range(topics)]
         self._order: deque[int] = deque()
         self._ready = threading.Condition()
@@ -44,14 +42,14 @@ class Inbox:
         """Messages of each topic since the start."""
 
     def receiver(self, topic: int) -> Receive:
-        """What a transport calls with the messages of a topic."""
+        """Callback of a transport for the messages of a topic."""
         queue, order, ready = self._queues[topic], self._order, self._ready
 
         def receive(data: bytes, arrived: float) -> None:
             now = time.monotonic()
             with ready:
                 self.arrived[topic] += 1
-                if len(queue) == queue.maxlen:  # the oldest leaves; its place in the order stays for the next
+                if len(queue) == queue.maxlen:  # the oldest is dropped; its entry in the order stays for the next
                     self.lost[topic] += 1
                 else:
                     order.append(topic)
@@ -61,7 +59,7 @@ class Inbox:
         return receive
 
     def take(self, timeout: float, most: int = AT_ONCE) -> list[Letter]:
-        """The oldest that wait, at most this number; after `timeout` [s] none."""
+        """The oldest messages, at most this number; none after `timeout` [s]."""
         with self._ready:
             if not self._order:
                 self._ready.wait(timeout)

@@ -1,6 +1,6 @@
-"""From the manifest to the topics of a robot: which messages are subscribed, by topic and type.
+"""Topics and types of messages that a node subscribes, from the manifest.
 
-What they say is read by `grouser.logs.events`, as for logs.
+Their content is read by `grouser.logs.events`, as for logs.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from grouser.logs.signal_table import Signal
 from grouser.node import messages
 from grouser.node.fields import Field, Message, fields_of
 
-__all__ = ["Inputs", "Topic"]
-
 POSES: tuple[type[Message], ...] = (
     messages.Odometry, messages.PoseWithCovarianceStamped, messages.PoseStamped, messages.TransformStamped,
 )  # fmt: skip
@@ -32,7 +30,7 @@ WHOLE: dict[str, tuple[type[Message], ...]] = {
     "gps": (messages.NavSatFix,), "visual": POSES, "heading": (messages.Imu, messages.QuaternionStamped),
     "command": (messages.Twist, messages.TwistStamped),
 }  # fmt: skip
-"""Types of the roles of topics whose messages are read as a whole."""
+"""Types of messages that are read as a whole, by role of the topic."""
 READ = ("rates", "angles", "currents", "gyro", "acceleration", "body_command")
 """Tables of the manifest whose signals go to the chain."""
 IMU = tuple(f"{table}.{axis}" for table in ("gyro", "acceleration") for axis in "xyz")
@@ -49,16 +47,16 @@ class Topic(NamedTuple):
 
 
 class Inputs:
-    """What a node listens to, and the reader of its messages."""
+    """Topics of a node, and the reader of their messages."""
 
     def __init__(self, manifest: Manifest, joints: Sequence[str], *, datum: Sequence[float] | None = None) -> None:
         """For a vehicle with these joints. datum: origin of GPS fixes of an earlier run."""
         signals = _signals(manifest)
         origin = None if datum is None else (float(datum[0]), float(datum[1]), float(datum[2]))
         self.mounts = mounts_of(manifest)
-        """Where the sensors sit, by the manifest: tf is not read live."""
+        """Mounting of the sensors, from the manifest: tf is not read live."""
         self.reader = EventReader(manifest, joints, self.mounts, datum=origin)
-        """Makes signals for the chain of messages."""
+        """Converts messages to signals."""
         self.topics = [
             Topic(rooted(topic), kind, topic)
             for topic in self.reader.asked_by
@@ -96,7 +94,7 @@ def _signals(manifest: Manifest) -> dict[str, Signal]:
 
 
 def _types(manifest: Manifest, topic: str, signals: Sequence[Signal]) -> list[type[Message]]:
-    """Types that a topic may have, so that all that is asked of it is there."""
+    """Types of messages that have all fields which the manifest names of a topic."""
     roles = roles_of(manifest)._asdict()
     whole = [kinds for role, kinds in WHOLE.items() if roles[role] == topic]
     found = [
@@ -122,6 +120,6 @@ def _has(kind: type[Message], signal: Signal) -> bool:
         if one is None:
             return False
         inside = one.message
-    if one is None or one.primitive is None or one.primitive.name == "string":
+    if one is None or one.number is None:
         return False
     return (one.count is not None) == (bool(bracket) or signal.joint is not None)

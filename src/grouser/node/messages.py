@@ -1,4 +1,4 @@
-"""The ROS 2 messages that a node reads and writes, as plain dataclasses.
+"""The ROS 2 messages that a node reads and writes, as dataclasses.
 
 `encode` gives the bytes that DDS and Zenoh carry, `decode` reads them. Fields and units are ROS's: SI, radians,
 quaternions x y z w, covariances by rows (position first, then rotation).
@@ -6,24 +6,18 @@ quaternions x y z w, covariances by rows (position first, then rotation).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from grouser.node import fields as ros
-from grouser.node.cdr import MessageError, decode, encode
-from grouser.node.fields import TYPES, Message
-
-__all__ = [
-    "TYPES", "Bool", "DiagnosticArray", "DiagnosticStatus", "Float64", "Header", "Imu", "JointState", "KeyValue",
-    "Message", "MessageError", "NavSatFix", "NavSatStatus", "Odometry", "Point", "Pose", "PoseStamped",
-    "PoseWithCovariance", "PoseWithCovarianceStamped", "Quaternion", "QuaternionStamped", "String", "TFMessage", "Time",
-    "Transform",
-    "TransformStamped", "Twist", "TwistStamped", "TwistWithCovariance", "Vector3", "decode", "encode",
-]  # fmt: skip
+from grouser.node.cdr import MessageError as MessageError
+from grouser.node.cdr import decode as decode
+from grouser.node.cdr import encode as encode
+from grouser.node.fields import TYPES as TYPES
+from grouser.node.fields import Message
 
 
-@dataclass(slots=True, eq=False)
 class Time(Message, package="builtin_interfaces"):
     """A stamp: seconds and nanoseconds since the epoch."""
 
@@ -42,36 +36,31 @@ class Time(Message, package="builtin_interfaces"):
         return self.sec + self.nanosec * 1e-9
 
 
-@dataclass(slots=True, eq=False)
 class Header(Message, package="std_msgs"):
     """Stamp, and the frame that the data are in."""
 
-    stamp: Time = field(default_factory=Time)
+    stamp: Time = Time()
     frame_id: ros.String = ""
 
 
-@dataclass(slots=True, eq=False)
 class String(Message, package="std_msgs"):
     """Text."""
 
     data: ros.String = ""
 
 
-@dataclass(slots=True, eq=False)
 class Bool(Message, package="std_msgs"):
     """Yes or no."""
 
     data: ros.Bool = False
 
 
-@dataclass(slots=True, eq=False)
 class Float64(Message, package="std_msgs"):
     """A number."""
 
     data: ros.Float64 = 0.0
 
 
-@dataclass(slots=True, eq=False)
 class Vector3(Message, package="geometry_msgs"):
     """A direction, speed or turn rate."""
 
@@ -80,7 +69,6 @@ class Vector3(Message, package="geometry_msgs"):
     z: ros.Float64 = 0.0
 
 
-@dataclass(slots=True, eq=False)
 class Point(Message, package="geometry_msgs"):
     """A position [m]."""
 
@@ -89,7 +77,6 @@ class Point(Message, package="geometry_msgs"):
     z: ros.Float64 = 0.0
 
 
-@dataclass(slots=True, eq=False)
 class Quaternion(Message, package="geometry_msgs"):
     """A rotation; the identity by default."""
 
@@ -99,129 +86,114 @@ class Quaternion(Message, package="geometry_msgs"):
     w: ros.Float64 = 1.0
 
 
-@dataclass(slots=True, eq=False)
 class QuaternionStamped(Message, package="geometry_msgs"):
     """A rotation with stamp and frame."""
 
-    header: Header = field(default_factory=Header)
-    quaternion: Quaternion = field(default_factory=Quaternion)
+    header: Header = Header()
+    quaternion: Quaternion = Quaternion()
 
 
-@dataclass(slots=True, eq=False)
 class Pose(Message, package="geometry_msgs"):
     """Position [m] and rotation."""
 
-    position: Point = field(default_factory=Point)
-    orientation: Quaternion = field(default_factory=Quaternion)
+    position: Point = Point()
+    orientation: Quaternion = Quaternion()
 
 
-@dataclass(slots=True, eq=False)
 class PoseStamped(Message, package="geometry_msgs"):
     """A pose with stamp and frame."""
 
-    header: Header = field(default_factory=Header)
-    pose: Pose = field(default_factory=Pose)
+    header: Header = Header()
+    pose: Pose = Pose()
 
 
-@dataclass(slots=True, eq=False)
 class PoseWithCovariance(Message, package="geometry_msgs"):
     """A pose and its covariance: x, y, z [m], rotation about x, y, z [rad]."""
 
-    pose: Pose = field(default_factory=Pose)
-    covariance: ros.Matrix6 = field(default_factory=lambda: np.zeros(36))
+    pose: Pose = Pose()
+    covariance: ros.Matrix6 = np.zeros(36)
 
 
-@dataclass(slots=True, eq=False)
 class PoseWithCovarianceStamped(Message, package="geometry_msgs"):
     """A pose and its covariance with stamp and frame."""
 
-    header: Header = field(default_factory=Header)
-    pose: PoseWithCovariance = field(default_factory=PoseWithCovariance)
+    header: Header = Header()
+    pose: PoseWithCovariance = PoseWithCovariance()
 
 
-@dataclass(slots=True, eq=False)
 class Twist(Message, package="geometry_msgs"):
     """Velocity [m/s] and turn rate [rad/s]."""
 
-    linear: Vector3 = field(default_factory=Vector3)
-    angular: Vector3 = field(default_factory=Vector3)
+    linear: Vector3 = Vector3()
+    angular: Vector3 = Vector3()
 
 
-@dataclass(slots=True, eq=False)
 class TwistStamped(Message, package="geometry_msgs"):
     """A twist with stamp and frame."""
 
-    header: Header = field(default_factory=Header)
-    twist: Twist = field(default_factory=Twist)
+    header: Header = Header()
+    twist: Twist = Twist()
 
 
-@dataclass(slots=True, eq=False)
 class TwistWithCovariance(Message, package="geometry_msgs"):
     """A twist and its covariance: linear first."""
 
-    twist: Twist = field(default_factory=Twist)
-    covariance: ros.Matrix6 = field(default_factory=lambda: np.zeros(36))
+    twist: Twist = Twist()
+    covariance: ros.Matrix6 = np.zeros(36)
 
 
-@dataclass(slots=True, eq=False)
 class Transform(Message, package="geometry_msgs"):
     """Pose of a child frame in its parent."""
 
-    translation: Vector3 = field(default_factory=Vector3)
-    rotation: Quaternion = field(default_factory=Quaternion)
+    translation: Vector3 = Vector3()
+    rotation: Quaternion = Quaternion()
 
 
-@dataclass(slots=True, eq=False)
 class TransformStamped(Message, package="geometry_msgs"):
     """A transform from `header.frame_id`, the parent, to `child_frame_id`."""
 
-    header: Header = field(default_factory=Header)
+    header: Header = Header()
     child_frame_id: ros.String = ""
-    transform: Transform = field(default_factory=Transform)
+    transform: Transform = Transform()
 
 
-@dataclass(slots=True, eq=False)
 class TFMessage(Message, package="tf2_msgs"):
     """Transforms of one moment."""
 
     transforms: list[TransformStamped] = field(default_factory=list)
 
 
-@dataclass(slots=True, eq=False)
 class Odometry(Message, package="nav_msgs"):
     """Pose in `header.frame_id`, twist in `child_frame_id`."""
 
-    header: Header = field(default_factory=Header)
+    header: Header = Header()
     child_frame_id: ros.String = ""
-    pose: PoseWithCovariance = field(default_factory=PoseWithCovariance)
-    twist: TwistWithCovariance = field(default_factory=TwistWithCovariance)
+    pose: PoseWithCovariance = PoseWithCovariance()
+    twist: TwistWithCovariance = TwistWithCovariance()
 
 
-@dataclass(slots=True, eq=False)
 class JointState(Message, package="sensor_msgs"):
     """Joints by name: angle [rad], rate [rad/s], torque [N m]; a list may be empty."""
 
-    header: Header = field(default_factory=Header)
+    header: Header = Header()
     name: ros.Strings = field(default_factory=list)
-    position: ros.Floats = field(default_factory=lambda: np.zeros(0))
-    velocity: ros.Floats = field(default_factory=lambda: np.zeros(0))
-    effort: ros.Floats = field(default_factory=lambda: np.zeros(0))
+    position: ros.Floats = np.zeros(0)
+    velocity: ros.Floats = np.zeros(0)
+    effort: ros.Floats = np.zeros(0)
 
 
-@dataclass(slots=True, eq=False)
 class Imu(Message, package="sensor_msgs"):
     """Orientation, turn rate [rad/s], specific force [m/s²]; a covariance of -1 first: not measured."""
 
-    header: Header = field(default_factory=Header)
-    orientation: Quaternion = field(default_factory=Quaternion)
-    orientation_covariance: ros.Matrix3 = field(default_factory=lambda: np.zeros(9))
-    angular_velocity: Vector3 = field(default_factory=Vector3)
-    angular_velocity_covariance: ros.Matrix3 = field(default_factory=lambda: np.zeros(9))
-    linear_acceleration: Vector3 = field(default_factory=Vector3)
-    linear_acceleration_covariance: ros.Matrix3 = field(default_factory=lambda: np.zeros(9))
+    header: Header = Header()
+    orientation: Quaternion = Quaternion()
+    orientation_covariance: ros.Matrix3 = np.zeros(9)
+    angular_velocity: Vector3 = Vector3()
+    angular_velocity_covariance: ros.Matrix3 = np.zeros(9)
+    linear_acceleration: Vector3 = Vector3()
+    linear_acceleration_covariance: ros.Matrix3 = np.zeros(9)
 
 
-@dataclass(slots=True, eq=False)
 class NavSatStatus(Message, package="sensor_msgs"):
     """Kind of fix: -1 is none."""
 
@@ -229,20 +201,18 @@ class NavSatStatus(Message, package="sensor_msgs"):
     service: ros.UInt16 = 0
 
 
-@dataclass(slots=True, eq=False)
 class NavSatFix(Message, package="sensor_msgs"):
     """Latitude, longitude [°], altitude [m], covariance east, north, up [m²]; type 0: unknown."""
 
-    header: Header = field(default_factory=Header)
-    status: NavSatStatus = field(default_factory=NavSatStatus)
+    header: Header = Header()
+    status: NavSatStatus = NavSatStatus()
     latitude: ros.Float64 = 0.0
     longitude: ros.Float64 = 0.0
     altitude: ros.Float64 = 0.0
-    position_covariance: ros.Matrix3 = field(default_factory=lambda: np.zeros(9))
+    position_covariance: ros.Matrix3 = np.zeros(9)
     position_covariance_type: ros.UInt8 = 0
 
 
-@dataclass(slots=True, eq=False)
 class KeyValue(Message, package="diagnostic_msgs"):
     """One named value."""
 
@@ -250,7 +220,6 @@ class KeyValue(Message, package="diagnostic_msgs"):
     value: ros.String = ""
 
 
-@dataclass(slots=True, eq=False)
 class DiagnosticStatus(Message, package="diagnostic_msgs"):
     """State of one part; level 0 is ok, 1 a warning, 2 an error, 3 stale."""
 
@@ -261,9 +230,8 @@ class DiagnosticStatus(Message, package="diagnostic_msgs"):
     values: list[KeyValue] = field(default_factory=list)
 
 
-@dataclass(slots=True, eq=False)
 class DiagnosticArray(Message, package="diagnostic_msgs"):
     """States of several parts."""
 
-    header: Header = field(default_factory=Header)
+    header: Header = Header()
     status: list[DiagnosticStatus] = field(default_factory=list)

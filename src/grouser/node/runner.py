@@ -1,4 +1,4 @@
-"""The node: messages in, the chain on board, messages out; one thread works, those of the transport only deliver."""
+"""The node: messages in, the chain on board, messages out. One thread computes; those of the transport only deliver."""
 
 from __future__ import annotations
 
@@ -9,35 +9,33 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from grouser.errors import GrouserError
 from grouser.node.cdr import MessageError, decode
 from grouser.node.checkpoint import Checkpoints
-from grouser.node.diagnostics import diagnostics
+from grouser.node.fields import Message
 from grouser.node.inbox import Inbox, Letter
 from grouser.node.inputs import Inputs
-from grouser.node.latency import Latency
-from grouser.node.messages import Bool, DiagnosticArray, Message, Odometry, TFMessage
-from grouser.node.outputs import odometry_message, transform_message
+from grouser.node.messages import Bool, DiagnosticArray, Odometry, TFMessage
+from grouser.node.outputs import diagnostics, odometry_message, transform_message
 from grouser.node.transport import Transport
-from grouser.node.watch import TopicWatch
+from grouser.node.watch import Latency, TopicWatch
 from grouser.robot.estimate import ALARMS, RobotEstimate
 from grouser.robot.give import give
 from grouser.robot.robot import Robot
 
-__all__ = ["Node", "NodeSettings", "View"]
-
 SLOW = 1.0
-"""From one diagnosis and checkpoint to the next [s]."""
+"""Period of diagnostics and checkpoints [s]."""
 SWITCH = 5e-4
-"""A thread of Python gives way to another after this time [s]; the default of 5 ms would be seen in the latency."""
+"""Switch interval of Python's threads [s]; the default of 5 ms would add to the latency."""
 
 _Read = tuple[float, Message, Letter]
-"""Time [s], message, and what it came in."""
+"""Time [s], message, and its letter."""
 View = Callable[[Odometry, RobotEstimate, DiagnosticArray | None], None]
-"""Called with what is published: odometry, the estimate it was made of, and once a second the diagnostics."""
+"""Called with each publication: odometry, its estimate, and once a second the diagnostics."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +55,7 @@ class NodeSettings:
     diagnostics: str = "/diagnostics"
     """Of diagnostic_msgs/DiagnosticArray."""
     monitor: str = "/monitor"
-    """Before the alarms: /monitor/stuck, /monitor/sliding, /monitor/ground_changed."""
+    """Prefix of the alarms: /monitor/stuck, /monitor/sliding, /monitor/ground_changed."""
 
 
 class Node:
@@ -93,7 +91,7 @@ class Node:
         self.latency = Latency()
         """From the arrival of the last message of an estimate to its publication."""
         self.published = 0
-        """Estimates so far."""
+        """Number of estimates so far."""
         self._sent, self._newest = -math.inf, math.nan
         self._next_slow = 0.0
         self._states: DiagnosticArray | None = None
@@ -112,7 +110,7 @@ class Node:
         self._stopping.set()
 
     def run(self, seconds: float = math.inf) -> None:
-        """Work until stopped or for so long [s]; then write a last checkpoint."""
+        """Run until stopped or for this time [s]; then write a last checkpoint."""
         until = time.monotonic() + seconds
         before = sys.getswitchinterval()
         sys.setswitchinterval(min(before, SWITCH))
@@ -125,12 +123,12 @@ class Node:
                 self._checkpoints.close(self._state())
 
     def _work(self, now: float, until: float) -> None:
-        """Take what has come, publish what is due."""
+        """Process the messages that have arrived; publish if it is time."""
         due = self._sent + 1.0 / self._settings.rate
         wait = min(self._next_slow, until, due if due > now and self._newest == self._newest else math.inf) - now
         letters = self._inbox.take(min(max(wait, 0.0), 0.2))
-        # In the order of their stamps: a late signal costs the chain a replay.
-        for read in sorted(filter(None, map(self._read, letters)), key=_time):
+        # In the order of their stamps: for a late signal the chain must replay.
+        for read in sorted(filter(None, map(self._read, letters)), key=itemgetter(0)):
             self._feed(*read)
         now = time.monotonic()
         if self._newest == self._newest and now >= due:
@@ -168,9 +166,7 @@ class Node:
         message = odometry_message(estimate, given.frame, given.child)
         self._odometry(message)
         due = self._sent + 1.0 / given.rate
-        self._sent = (
-            due if now < due + 1.0 / given.rate else now
-        )  # the rate is kept although a message is a little late
+        self._sent = due if now < due + 1.0 / given.rate else now  # a message that is a little late keeps the rate
         arrived, self._newest = self._newest, math.nan
         self.latency.add(time.monotonic() - arrived)
         self.published += 1
@@ -178,20 +174,20 @@ class Node:
             self._transform(transform_message(estimate, given.frame, given.child))
         if (alarms := estimate.alarms) != self._alarms:
             self._alarms = alarms
-            self._tell_alarms()
+            self._publish_alarms()
         if self._view is not None:
             self._view(message, estimate, self._states)
             self._states = None
 
-    def _tell_alarms(self) -> None:
+    def _publish_alarms(self) -> None:
         for name, holds in self._alarms.items():
             self._monitor[name](Bool(holds))
 
     def _diagnose(self, now: float) -> None:
-        """Once a second: diagnostics, alarms for those who came late, a checkpoint."""
+        """Once a second: diagnostics, alarms for late subscribers, a checkpoint."""
         for one in self._watches:
             one.count(now)
-        self._tell_alarms()
+        self._publish_alarms()
         self._states = diagnostics(
             self._robot.estimate, self._robot.faults, self._watches, self._about(), stamp=time.time(), now=now,
             vehicle=self._vehicle,
@@ -201,7 +197,7 @@ class Node:
             self._checkpoints.put(state)
 
     def _about(self) -> dict[str, Any]:
-        """What the node says of itself."""
+        """State of the node itself, for diagnostics."""
         publishers = {f"{one.topic} {one.identity}" for one in self._transport.peers() if one.publishes}
         gone = sorted({one.split()[0] for one in self._peers - publishers})
         self._peers |= publishers
@@ -225,11 +221,11 @@ class Node:
         }  # fmt: skip
 
     def _transport_faults(self) -> dict[str, int]:
-        """What a transport received and could not use, in words; none of one that does not say."""
+        """Messages that a transport received and could not use, by reason, where it counts them."""
         return dict(getattr(self._transport, "faults", dict)())
 
     def _state(self) -> dict[str, Any] | None:
-        """What goes on after a restart; None before the first estimate."""
+        """Arrays from which the node continues after a restart; None before the first estimate."""
         if self._robot.estimate is None:
             return None
         state = dict(self._save())
@@ -253,10 +249,6 @@ class Node:
             "position": None if estimate is None else [float(one) for one in estimate.position],
             "faults": dict(self._robot.faults),
         }
-
-
-def _time(read: _Read) -> float:
-    return read[0]
 
 
 def resident_megabytes() -> float:

@@ -1,4 +1,4 @@
-"""What carries messages: the interface that DDS and Zenoh fill."""
+"""Interface of a transport of messages, which DDS and Zenoh implement."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Protocol
 
 from grouser.errors import GrouserError
 from grouser.node.fields import Message
-
-__all__ = ["Peer", "Receive", "Transport", "TransportError", "ros_domain"]
 
 Receive = Callable[[bytes, float], None]
 """Called with the bytes of a message (`decode` reads them) and the time when they arrived [s, `time.time()`].

@@ -8,11 +8,9 @@ qos.cpp). Read, not run: no ROS 2 installation was at hand.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Literal, cast
-
-__all__ = ["HUMBLE_HASH", "Attachment", "Entity", "EntityKind", "gid", "qos_text", "topic_key", "watch_key"]
+from typing import Literal, cast, get_args
 
 EntityKind = Literal["NN", "MP", "MS", "SS", "SC"]
 """Node, publisher, subscription, service server, service client."""
@@ -21,7 +19,6 @@ HUMBLE_HASH = "TypeHashNotSupported"
 """What rmw_zenoh writes in place of a type hash on ROS 2 Humble, which has none."""
 
 _ADMIN = "@ros2_lv"
-_KINDS = ("NN", "MP", "MS", "SS", "SC")
 _NODE_CHUNKS, _TOPIC_CHUNKS = 9, 13
 _ATTACHMENT = struct.Struct("<qqB16s")
 _GID_LENGTH = 16
@@ -38,11 +35,8 @@ def qos_text(*, reliable: bool, transient: bool, depth: int, keep_all: bool = Fa
 
     reliability : durability : history , depth : deadline s , ns : lifespan s , ns : liveliness , lease s , ns.
     """
-    reliability = "" if reliable else "2"
-    durability = "1" if transient else ""
-    history = "2" if keep_all else ""
-    count = "" if depth == _DEFAULT_DEPTH else str(depth)
-    return f"{reliability}:{durability}:{history},{count}:,:,:,,"
+    count = "" if depth == _DEFAULT_DEPTH else depth
+    return f"{'' if reliable else 2}:{1 if transient else ''}:{2 if keep_all else ''},{count}:,:,:,,"
 
 
 @dataclass(frozen=True)
@@ -82,21 +76,20 @@ class Entity:
 
     @classmethod
     def read(cls, token: str) -> Entity | None:
-        """The entity of a token; None if it is none of rmw_zenoh's. Chunks beyond those known here are let be."""
+        """The entity of a token; None if rmw_zenoh did not write it. Further chunks are ignored."""
         chunks = token.split("/")
         if len(chunks) < _NODE_CHUNKS or "" in chunks or chunks[0] != _ADMIN or not chunks[1].isdecimal():
             return None
         kind = chunks[5]
-        if kind not in _KINDS or (kind != "NN" and len(chunks) < _TOPIC_CHUNKS):
+        if kind not in get_args(EntityKind) or (kind != "NN" and len(chunks) < _TOPIC_CHUNKS):
             return None
         enclave, namespace, node = (one.replace("%", "/") for one in chunks[6:9])
         session, node_id, number = chunks[2:5]
-        named = cast(EntityKind, kind)
-        found = cls(int(chunks[1]), session, node_id, number, named, namespace, node, enclave=enclave)
+        node_of = (int(chunks[1]), session, node_id, number, cast(EntityKind, kind), namespace, node)
         if kind == "NN":
-            return found
+            return cls(*node_of, enclave=enclave)
         topic, type, hash = (one.replace("%", "/") for one in chunks[9:12])
-        return replace(found, topic=topic, type=type, hash=hash, qos=chunks[12])
+        return cls(*node_of, topic, type, hash, chunks[12], enclave)
 
 
 def watch_key(domain: int) -> str:
@@ -114,7 +107,7 @@ def gid(token: str) -> bytes:
 
 @dataclass(frozen=True)
 class Attachment:
-    """What goes along with each message."""
+    """Data that rmw_zenoh sends with each message."""
 
     sequence: int
     """Counts the messages of one publisher, from 1."""

@@ -11,24 +11,22 @@ import re
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from grouser.node.cdr import encode
-from grouser.node.fields import Message
+from grouser.node.fields import Message, dds_name, ros_name, type_hash
 from grouser.node.transport import Peer, Receive, TransportError, ros_domain
-from grouser.node.types import dds_name, ros_name, type_hash
 from grouser.node.zenoh_keys import HUMBLE_HASH, Attachment, Entity, EntityKind, gid, qos_text, topic_key, watch_key
 
 if TYPE_CHECKING:
     import zenoh
 
-__all__ = ["ROUTER", "ZenohTransport", "session_settings"]
-
 ROUTER = "tcp/localhost:7447"
 """Where the router of rmw_zenoh (`ros2 run rmw_zenoh_cpp rmw_zenohd`) listens, and its nodes connect."""
 WAITING = 4096
-"""Messages of one topic that wait to be read, at most; when there are more, the oldest go and are counted as lost."""
+"""Length of the queue of a topic; beyond it the oldest messages are dropped and counted as lost."""
 PUBLISHERS = 64
 """Publishers of one topic whose sequence numbers are followed."""
 ENTITIES = 10_000
@@ -36,9 +34,9 @@ ENTITIES = 10_000
 SENSOR_DEPTH, RELIABLE_DEPTH = 5, 10
 """Depths of ROS's sensor-data and default qualities, as written in liveliness tokens."""
 WAIT_BEFORE_DROP = 20_000
-"""How long [µs] a put waits for room in a full link before its message is dropped."""
+"""Time [µs] that a put waits for a full link before its message is dropped."""
 LARGEST_GAP = 1_000_000
-"""Missing messages that one step of a sequence number may count; a larger step is taken for a restart or a mistake."""
+"""Largest gap of sequence numbers that counts as lost messages; a larger one is a restart or an error."""
 
 TOPIC = re.compile(r"(/[A-Za-z_][A-Za-z0-9_]*)+")
 
@@ -97,14 +95,12 @@ class ZenohTransport:
         self._domain = ros_domain(domain)
         config = zenoh.Config()
         settings = session_settings(mode, connect=connect, listen=listen, network=network)
-        try:
+        self._zenoh = zenoh
+        place = f"connect {list(connect)}, listen {settings.get('listen/endpoints', [])}"
+        with self._refusing(f"Zenoh session in {mode} mode ({place}) cannot be opened"):
             for path, value in settings.items():
                 config.insert_json5(path, json.dumps(value))
             self._session = zenoh.open(config)
-        except zenoh.ZError as why:
-            place = f"connect {list(connect)}, listen {settings.get('listen/endpoints', [])}"
-            raise TransportError(f"Zenoh session in {mode} mode ({place}) cannot be opened ({_plain(why)})") from None
-        self._zenoh = zenoh
         self._humble = humble
         self._node, self._namespace = node, "/" + namespace.strip("/")
         self._id = str(self._session.info.zid())
@@ -128,10 +124,8 @@ class ZenohTransport:
         entity = self._endpoint("MS", topic, type, reliable=reliable)
         key = topic_key(self._domain, topic, entity.type, "*")
         channel: Any = self._zenoh.handlers.RingChannel(WAITING)
-        try:
+        with self._refusing(f"{topic}: cannot be subscribed to"):
             subscriber = self._session.declare_subscriber(key, channel, allowed_origin=self._zenoh.Locality.REMOTE)
-        except self._zenoh.ZError as why:
-            raise TransportError(f"{topic}: cannot be subscribed to ({_plain(why)})") from None
         self._hold_token(entity)
         reader = threading.Thread(
             target=self._read, args=(subscriber, entity, type_hash(type), receive), name=f"zenoh {topic}", daemon=True
@@ -146,14 +140,12 @@ class ZenohTransport:
             raise TransportError(f"{topic}: has messages of type {known.NAME} already; it cannot have {type.NAME} too")
         entity = self._endpoint("MP", topic, type, reliable=reliable)
         kinds = self._zenoh.Reliability
-        try:
+        with self._refusing(f"{topic}: cannot be published"):
             put = self._session.declare_publisher(
                 topic_key(self._domain, topic, entity.type, entity.hash),
                 congestion_control=self._zenoh.CongestionControl.DROP,
                 reliability=kinds.RELIABLE if reliable else kinds.BEST_EFFORT,
             )
-        except self._zenoh.ZError as why:
-            raise TransportError(f"{topic}: cannot be published ({_plain(why)})") from None
         self._hold_token(entity)
         self._held.append(put)
         source, sequence, lock = gid(entity.token), 0, threading.Lock()
@@ -182,7 +174,7 @@ class ZenohTransport:
         return self._lost
 
     def faults(self) -> Mapping[str, int]:
-        """What was received and could not be used, in words, with how often; and publishers of another type."""
+        """Counts of messages that could not be used, by reason; and publishers of another type."""
         with self._lock:
             found = Counter(self._faults)
             for one in self._entities.values():
@@ -216,10 +208,17 @@ class ZenohTransport:
         return self._entity(kind, number, topic=topic, type=dds_name(type.NAME), hash=hashed, qos=qos)
 
     def _hold_token(self, entity: Entity) -> None:
-        try:
+        with self._refusing(f"{entity.topic or entity.name}: not a name for Zenoh"):
             self._held.append(self._session.liveliness().declare_token(entity.token))
+
+    @contextmanager
+    def _refusing(self, what: str) -> Iterator[None]:
+        """Errors of Zenoh in one sentence, without the places in its source code."""
+        try:
+            yield
         except self._zenoh.ZError as why:
-            raise TransportError(f"{entity.topic or entity.name}: not a name for Zenoh ({_plain(why)})") from None
+            said = re.sub(r"\s+at /\S+", "", str(why)).rstrip(". ")
+            raise TransportError(f"{what} ({said})") from None
 
     def _fits(self, other: Entity) -> bool:
         return any(
@@ -242,7 +241,7 @@ class ZenohTransport:
                     self._faults[f"liveliness tokens beyond the {ENTITIES} that are kept"] += 1
 
     def _read(self, subscriber: zenoh.Subscriber[Any], entity: Entity, hashed: str, receive: Receive) -> None:
-        """Hand on messages until the session is closed; count what cannot be used."""
+        """Pass on messages until the session is closed; count those that cannot be used."""
         good = {hashed, HUMBLE_HASH}
         last: OrderedDict[bytes, int] = OrderedDict()
         while self._open:
@@ -254,32 +253,27 @@ class ZenohTransport:
             if str(sample.key_expr).rsplit("/", 1)[-1] not in good:
                 self._fault(f"{entity.topic}: messages with another type hash")
                 continue
-            note = sample.attachment
-            told = Attachment.read(note.to_bytes()) if note is not None else None
-            if told is None:
+            data = sample.attachment
+            attachment = Attachment.read(data.to_bytes()) if data is not None else None
+            if attachment is None:
                 self._fault(f"{entity.topic}: messages without an attachment of rmw_zenoh")
             else:
-                self._follow(last, told)
+                self._count_lost(last, attachment)
             if self._open:
                 receive(sample.payload.to_bytes(), arrived)
 
-    def _follow(self, last: OrderedDict[bytes, int], told: Attachment) -> None:
-        """Count the messages that one publisher's sequence numbers pass over."""
-        before = last.get(told.gid)
-        if before is None or told.sequence > before:
-            last[told.gid] = told.sequence
+    def _count_lost(self, last: OrderedDict[bytes, int], attachment: Attachment) -> None:
+        """Count the gap in the sequence numbers of one publisher."""
+        before, sequence = last.get(attachment.gid), attachment.sequence
+        if before is None or sequence > before:
+            last[attachment.gid] = sequence
         if before is None:
             if len(last) > PUBLISHERS:
                 last.popitem(last=False)
-        elif 1 < told.sequence - before <= LARGEST_GAP:
+        elif 1 < sequence - before <= LARGEST_GAP:
             with self._lock:
-                self._lost += told.sequence - before - 1
+                self._lost += sequence - before - 1
 
     def _fault(self, what: str) -> None:
         with self._lock:
             self._faults[what] += 1
-
-
-def _plain(why: Exception) -> str:
-    """What Zenoh says, without the places in its source code."""
-    return re.sub(r"\s+at /\S+", "", str(why)).rstrip(". ")

@@ -1,7 +1,9 @@
-"""Deviation of a run from its command, in numbers and in words."""
+"""Deviation of a run from its command, and from the path that it followed, in numbers and in words."""
+
+from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,6 +11,7 @@ from grouser import rotation
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
 from grouser.simulation import Run
+from grouser.traction.path import SEARCH, Path
 
 SMALL = 0.005
 """Distances below this [m] are not mentioned."""
@@ -26,7 +29,7 @@ class Account:
     left: float
     """Where it ended to the left of the commanded end."""
     yaw: float
-    """Final yaw beyond the commanded one."""
+    """Final yaw minus the commanded one."""
     climbed: tuple[float, float]
     """Headway lost on the slopes under the left and right wheels: ∫ Rω (1 − cos slope) dt, mean per side."""
     slipped: float
@@ -42,19 +45,15 @@ class Account:
     largest_tilt: float
     """Largest angle between the body's z axis and the vertical."""
 
-    def to_json(self) -> dict[str, object]:
-        """As numbers for a file."""
-        return asdict(self)
-
     def headline(self) -> str:
-        """Where it ended."""
+        """Final position relative to the commanded end."""
         return (
-            f"{self.vehicle}: commanded {self.commanded:.2f} m; ended {_said(self.left)}, "
-            f"{_said(self.ahead, 'too far', 'short')}, yaw {math.degrees(self.yaw):+.1f}°"
+            f"{self.vehicle}: commanded {self.commanded:.2f} m; ended {_sideways(self.left)}, "
+            f"{_sideways(self.ahead, 'too far', 'short')}, yaw {math.degrees(self.yaw):+.1f}°"
         ).replace("-", "−")
 
     def reasons(self) -> list[str]:
-        """Why, one clause each."""
+        """Reasons of the deviation, one clause each."""
         over_left, over_right = self.climbed
         mean = 0.5 * (over_left + over_right)
         clauses = []
@@ -74,12 +73,12 @@ class Account:
         elif abs(self.yaw) > math.radians(0.5):
             clauses.append("bumps under single wheels turned it")
         if abs(self.left) > SMALL:
-            slid = f"sliding and leaning {_said(self.from_sliding)}"
-            clauses.append(f"heading off course moved it {_said(self.from_heading)}, {slid}")
+            slid = f"sliding and leaning {_sideways(self.from_sliding)}"
+            clauses.append(f"heading off course moved it {_sideways(self.from_heading)}, {slid}")
         return clauses
 
     def sentence(self) -> str:
-        """Where it ended and why."""
+        """Final position, and reasons of the deviation."""
         reasons = self.reasons()
         return self.headline() + (f", because {'; '.join(reasons)}." if reasons else ".")
 
@@ -116,7 +115,7 @@ def account(run: Run, commanded: Run) -> Account:
 
 
 def _headway_lost(run: Run, seconds: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """To slopes and to slip, per wheel, (nw,) [m]."""
+    """Headway lost to slopes and to slip, per wheel, (nw,) [m]."""
     arrays = run.vehicle.arrays
     rolling = run.velocity[:-1, 5 + arrays.wheel] * arrays.radius
     heading = np.column_stack([np.cos(run.yaw), np.sin(run.yaw), np.zeros(len(run.yaw))])[:-1]
@@ -130,5 +129,58 @@ def _mean(values: FloatArray) -> float:
     return float(values.mean()) if len(values) else 0.0
 
 
-def _said(distance: float, ahead: str = "left", behind: str = "right") -> str:
+def _sideways(distance: float, ahead: str = "left", behind: str = "right") -> str:
     return f"{abs(distance):.2f} m {ahead if distance >= 0.0 else behind}"
+
+
+@dataclass(frozen=True)
+class Following:
+    """Lengths [m]; cross-track errors are in the plan, left of the path positive."""
+
+    path_length: float
+    """Length of the path."""
+    covered: float
+    """Distance along the path to the farthest point reached."""
+    largest: float
+    """Cross-track error of the largest magnitude."""
+    largest_at: float
+    """Time of that error [s]."""
+    rms: float
+    """RMS of the cross-track errors of all recorded states."""
+    end_distance: float
+    """Final distance from the end of the path."""
+
+    def sentence(self) -> str:
+        """In words."""
+        side = "left" if self.largest > 0.0 else "right"
+        done = "all" if self.covered > self.path_length - 0.01 else f"{self.covered:.2f} m"
+        return (
+            f"It was at most {abs(self.largest):.2f} m {side} of its path, at t = {self.largest_at:.1f} s, and "
+            f"{self.rms:.2f} m rms; it followed {done} of the path's {self.path_length:.2f} m and ended "
+            f"{self.end_distance:.2f} m from its end."
+        )
+
+
+def following(run: Run) -> Following | None:
+    """Compare a run with its path; None without one, or without a step."""
+    if run.path is None or len(run.time) < 2:
+        return None
+    steps = np.linalg.norm(np.diff(run.path[:, :2], axis=0), axis=1)
+    points = run.path[np.append(True, steps > 0.0), :2]
+    if len(points) < 2:
+        return None
+    path, along = Path(points), 0.0
+    errors = np.empty(len(run.time))
+    for k, (x, y) in enumerate(run.position[:, :2].tolist()):
+        # The search goes forward only, within a window: a path may cross itself, or end where it begins.
+        place, right = path.nearest(x, y, start=along, end=along + SEARCH)
+        along, errors[k] = max(along, place), -right
+    worst = int(np.abs(errors).argmax())
+    return Following(
+        path_length=path.length,
+        covered=along,
+        largest=float(errors[worst]),
+        largest_at=float(run.time[worst]),
+        rms=float(np.sqrt(np.mean(errors**2))),
+        end_distance=float(np.linalg.norm(run.position[-1, :2] - points[-1])),
+    )

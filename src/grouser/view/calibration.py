@@ -1,15 +1,14 @@
-"""Pictures of calibration: errors with ellipses, parameters over time, path segments."""
+"""Pictures of a calibration: parameters over time, their uncertainty and correlation, path segments."""
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from grouser.calibration.evaluate import Errors, Evaluation, errors_of
+from grouser.calibration.evaluate import errors_of
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
 from grouser.logs import Log
@@ -19,41 +18,10 @@ from grouser.motion.model import MotionModel
 from grouser.motion.parameters import Parameter, unit_of
 from grouser.motion.predict import LogProblem
 from grouser.view import style
-from grouser.view.adapting import change_handle, draw_adapting, mark_changes
-from grouser.view.horizons import draw_horizons
+from grouser.view.evaluation import DASHES, PREDICTED, change_handle, draw_ellipses, mark_changes
 
-SAMPLE, PREDICTED, POINTS = style.VERMILLION, style.BLUE, style.SLATE
-DASHES = (0, (5, 2.5))
 MOST_PANELS = 30
 """Parameters drawn; of more, the first."""
-
-
-def plot_evaluation(evaluation: Evaluation, path: style.File = None, *, title: str = "") -> Figure:
-    """A fit evaluated on a log: position errors with ellipses, and yaw errors, of plain and of calibrated odometry.
-
-    Where the fit adapts, of the fit as it is and adapting, and both over time with changes of ground.
-    """
-    sets = [("plain odometry", evaluation.baseline, False), ("calibrated", evaluation.errors, True)]
-    if evaluation.fixed is not None:
-        sets = [("the fit as it is", evaluation.fixed, True), ("adapting", evaluation.errors, True)]
-    elif evaluation.relagged is not None:
-        sets[1] = ("calibrated, lag of this log", evaluation.relagged, True)
-    further = len(evaluation.horizons) > 1
-    heights = [1.6, 1.0, *[1.0] * (evaluation.fixed is not None), *[1.0] * further]
-    with style.picture(path, 11.0, 9.4 + 3.6 * (len(heights) - 2), title=title) as figure:
-        axes = figure.subplots(len(heights), 2, gridspec_kw={"height_ratios": heights})
-        if further:
-            draw_horizons(axes[-1, 0], axes[-1, 1], evaluation.horizons)
-        if evaluation.fixed is not None:
-            grid = axes[2, 0].get_gridspec()
-            for one in axes[2]:
-                one.remove()
-            draw_adapting(figure.add_subplot(grid[2, :]), evaluation)
-        for column, (name, errors, predicted) in enumerate(sets):
-            draw_errors(axes[0, column], errors, name, predicted)
-            _histogram(axes[1, column], errors, name, predicted)
-        ellipse_legend(figure)
-    return figure
 
 
 def plot_history(fit: Fit, path: style.File = None) -> Figure:
@@ -150,70 +118,6 @@ def plot_segments(
     return figure
 
 
-def draw_errors(axes: Axes, errors: Errors, name: str, predicted: bool) -> None:
-    """Position errors at the ends of intervals with their 95 % and 3 σ ellipses, and the predicted ones if wanted."""
-    xy = errors.error[:, :2]
-    size = min(14.0, max(2.0, 3000.0 / len(xy)))
-    axes.axhline(0.0, color=style.FAINT, lw=0.6)
-    axes.axvline(0.0, color=style.FAINT, lw=0.6)
-    axes.scatter(xy[:, 0], xy[:, 1], s=size, color=POINTS, alpha=0.55, lw=0, zorder=2)
-    spread = np.cov(xy.T) if len(xy) > 1 else np.zeros((2, 2))
-    _ellipses(axes, spread, xy.mean(axis=0), edgecolor=SAMPLE)
-    if predicted:
-        mean = errors.covariance[:, :2, :2].mean(axis=0)
-        _ellipses(axes, mean, np.zeros(2), edgecolor=PREDICTED, ls=DASHES)
-    axes.autoscale_view()
-    axes.set_aspect("equal", adjustable="datalim")
-    rms = float(np.sqrt(np.mean(errors.position**2)))
-    if predicted:
-        held = f"{100.0 * float(np.mean(errors.inside)):.0f} % of {len(xy)} in their predicted 95 % ellipse"
-        axes.annotate(held, (0.02, 0.98), xycoords="axes fraction", fontsize=8.5, va="top", color=style.INK)
-    style.label(axes, x="error ahead [m]", y="error to the left [m]", title=f"{name}: rms {rms:.3f} m")
-
-
-def _ellipses(
-    axes: Axes, covariance: FloatArray, centre: FloatArray, thin: Any = (1.7, 0.8, None), **look: Any
-) -> None:
-    """The 95 % and the 3σ ellipse of a covariance (2, 2) [m²]; `thin`: their widths and the opacity of the second."""
-    for factor, width, alpha in ((style.SIGMAS_95, thin[0], None), (3.0, thin[1], thin[2])):
-        axes.add_patch(style.ellipse(covariance, centre, factor, lw=width, alpha=alpha, zorder=3, **look))
-
-
-def _histogram(axes: Axes, errors: Errors, name: str, predicted: bool) -> None:
-    yaw = np.degrees(errors.error[:, 2])
-    n = min(max(10, round(math.sqrt(len(yaw)) * 1.6)), 60)
-    heights = axes.hist(yaw, bins=n, density=True, color=POINTS, alpha=0.45, lw=0)[0]
-    sigma = max(float(yaw.std()), 1e-9)
-    reach = max(3.5 * sigma, float(np.abs(yaw).max()))
-    at = np.linspace(-reach, reach, 400)
-    axes.plot(at, _normal(at, float(yaw.mean()), sigma), color=SAMPLE)
-    if predicted:
-        expected = math.degrees(math.sqrt(float(errors.covariance[:, 2, 2].mean())))
-        axes.plot(at, _normal(at, 0.0, expected), color=PREDICTED, ls=DASHES)
-    rms = float(np.sqrt(np.mean(yaw**2)))
-    # A predicted curve that is far too narrow must not flatten the rest.
-    top = max(float(np.max(heights)), 1.0 / (sigma * math.sqrt(2.0 * math.pi)))
-    axes.set(xlim=(-reach, reach), ylim=(0.0, 1.25 * top))
-    style.label(axes, x="yaw error [°]", y="density [1/°]", title=f"{name}: rms {rms:.2f}°")
-
-
-def _normal(at: FloatArray, mean: float, sigma: float) -> FloatArray:
-    result: FloatArray = np.exp(-0.5 * ((at - mean) / sigma) ** 2) / (sigma * math.sqrt(2.0 * math.pi))
-    return result
-
-
-def ellipse_legend(figure: Figure) -> None:
-    """What the ellipses of `draw_errors` are."""
-    handles = [
-        Line2D([], [], marker="o", ls="", ms=4, color=POINTS, alpha=0.6, label="one interval"),
-        Line2D([], [], color=SAMPLE, label="of these errors"),
-        Line2D([], [], color=PREDICTED, ls=DASHES, label="as predicted, mean"),
-        Line2D([], [], color=style.INK, lw=1.7, label="95 %"),
-        Line2D([], [], color=style.INK, lw=0.8, label="3σ"),
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=5)
-
-
 def _draw_parameter(axes: Axes, history: History, parameter: Parameter, k: int, unit: str) -> None:
     time, value, sigma = history.time, history.values[:, k], history.sigma[:, k]
     online = len(history.accepted) > 0
@@ -250,4 +154,4 @@ def _draw_segment(axes: Axes, motion: MotionModel, log: Log, one: Intervals, cov
     path = one.start[0, :2] + np.concatenate([np.zeros((1, 2)), poses[:, :2]]) @ R.T
     axes.plot(*path.T, color=PREDICTED, lw=1.6, ls=DASHES, zorder=3)
     axes.plot(*path[0], marker="o", ms=5, mfc="white", mec=style.INK, zorder=4)
-    _ellipses(axes, R @ covariance @ R.T, path[-1], (1.2, 0.7, 0.7), edgecolor=PREDICTED)
+    draw_ellipses(axes, R @ covariance @ R.T, path[-1], (1.2, 0.7, 0.7), edgecolor=PREDICTED)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from grouser.checks import FloatArray
+from grouser.collision.frames import frame_poses
 from grouser.logs.log import IntArray, Log, Sensor
 from grouser.odometry.compare import Compared
 from grouser.odometry.judge import CHORD, Judgement
@@ -26,10 +27,9 @@ from grouser.terrain.ground import Terrain
 from grouser.terrain.shapes import plane, slope
 from grouser.vehicles.vehicle import Vehicle
 from grouser.view import arrays
-from grouser.view.page import make_page, write_page
-from grouser.view.scene import CHI_SQUARE_95, UncertainPoses, make_scene
-from grouser.view.scene_plots import plot
-from grouser.view.scene_run import MOST_ROWS, ground_axes, world_frames
+from grouser.view.page import check_page, make_page, write_page
+from grouser.view.scene import UncertainPoses, make_scene
+from grouser.view.scene_run import MOST_ROWS, ground_axes, plot
 
 PLAIN, MEASURED = "plain odometry", "measured poses"
 MOST_RELIEF = 0.5
@@ -51,7 +51,8 @@ def view_odometry(
     the legend.
     The world is that of the odometry: it begins at the origin, along x. Of several drives the longest is shown.
     """
-    return write_page(path, lambda: make_page(odometry_scene(log, compared, name=name, other=other, title=title)))
+    check_page(path)
+    return write_page(path, make_page(odometry_scene(log, compared, name=name, other=other, title=title)))
 
 
 def odometry_scene(
@@ -91,14 +92,14 @@ def odometry_scene(
 
 
 def _apart(run: Run, measured: Run, covariance: FloatArray | None) -> dict[str, Any]:
-    """Plot of a run's horizontal distance from the measured one [m], and of the longer half axis of its ellipse."""
+    """Plot of the horizontal distance from the measured poses [m], and of the longer half axis of the ellipse."""
     x, y = (np.interp(run.time, measured.time, measured.position[:, k]) for k in range(2))
     distance = np.hypot(run.position[:, 0] - x, run.position[:, 1] - y)
     distance[(run.time < measured.time[0]) | (run.time > measured.time[-1])] = np.nan
     names, curves = ["distance"], [distance]
     if covariance is not None:
         names.append("half axis of the ellipse")
-        curves.append(np.sqrt(CHI_SQUARE_95 * np.linalg.eigvalsh(covariance[:, :2, :2])[:, 1]))
+        curves.append(np.linalg.norm(arrays.half_axes(covariance[:, :2, :2])[:, :, 1], axis=1))
     title = "Distance from the measured poses"
     return plot("apart", title, "m", 0.01, names, np.array(curves), "distance", distance)
 
@@ -115,7 +116,7 @@ class Wheels(NamedTuple):
 
 
 def longest_drive(run: LogOdometry) -> IntArray:
-    """The samples of the drive in which the vehicle went farthest, which is the one that is judged."""
+    """Samples of the longest drive, which is the one that is evaluated."""
     drive = run.longest_drive
     return np.arange(drive.start, drive.stop, dtype=np.int64)
 
@@ -149,7 +150,7 @@ def wheels_of(log: Log, vehicle: Vehicle, rows: IntArray) -> Wheels:
 
 
 def odometry_run(run: LogOdometry, vehicle: Vehicle, wheels: Wheels, rows: IntArray) -> Run:
-    """The vehicle at the odometry's poses; rows: chosen ones of the drive, its first included."""
+    """The vehicle at the poses of odometry; rows: some of the drive, its first included."""
     near = rows - rows[0]
     roll, pitch = run.attitude[rows].T
     turned = to_quaternion(from_rpy(roll, pitch, run.yaw[rows]))
@@ -228,9 +229,9 @@ def _run(vehicle: Vehicle, time: FloatArray, state: FloatArray, twist: FloatArra
 
 
 def _contacts(vehicle: Vehicle, state: FloatArray, twist: FloatArray, rates: FloatArray) -> ContactRecord:
-    """Contacts below the hubs, and their slip: body velocity less rim speed; rates of steering, bogies neglected."""
+    """Contacts below the hubs, and their slip: body velocity minus rim speed, without rates of steering and bogies."""
     hubs, radius = vehicle.arrays.wheel, vehicle.arrays.radius
-    R_world_frame, p_world_frame = world_frames(vehicle, state)
+    R_world_frame, p_world_frame = frame_poses(vehicle, state)
     centre, axle = p_world_frame[:, hubs], R_world_frame[:, hubs][..., 1]
     R_world_body = from_quaternion(state[:, :4])
     normal = np.repeat(R_world_body[:, None, :, 2], len(hubs), axis=1)

@@ -14,6 +14,8 @@ from grouser.checks import FloatArray
 Schema = dict[str, Any]
 Message = dict[str, Any]
 
+R_WHEEL_CYLINDER = rotation.from_rpy(-0.5 * math.pi, 0.0, 0.0)
+"""A cylinder of Foxglove stands along z; a wheel's axle is y: Rx(−90°) turns z into y."""
 _PLAIN: dict[str, Schema] = {
     "number": {"type": "number"},
     "text": {"type": "string"},
@@ -27,7 +29,7 @@ _NUMBERED = {
     "foxglove.LineType": ("LINE_STRIP", "LINE_LOOP", "LINE_LIST"),
     "foxglove.SceneEntityDeletionType": ("MATCHING_ID", "ALL"),
 }
-"""Types that are one of some names, written as its number."""
+"""Enumerations: names by number."""
 _XYZ, _POSE = "x:number y:number z:number", "pose:foxglove.Pose"
 _COLOR, _COLORS = "color:foxglove.Color", "color:foxglove.Color colors:foxglove.Color* indices:count*"
 _FIELDS = {

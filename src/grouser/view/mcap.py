@@ -1,17 +1,15 @@
 """A run as an MCAP file: Foxglove's transforms, scene and pose, and plain JSON about wheels and joints."""
 
 import json
-import math
 import os
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 import numpy as np
 
-from grouser import rotation
-from grouser._kernels.constants import GRAVITY
 from grouser._version import __version__
 from grouser.checks import FloatArray
+from grouser.collision.frames import frame_poses
 from grouser.errors import SimulationError
 from grouser.files import write_whole
 from grouser.simulation.run import Run
@@ -19,7 +17,7 @@ from grouser.vehicles.vehicle import Vehicle
 from grouser.view import foxglove
 from grouser.view.foxglove import Message, Schema, entity, pose, quaternion, schema, xyz
 from grouser.view.scene_ground import sample_patch
-from grouser.view.scene_run import contact_axes, frames_in_parents, good_rows, in_world, world_frames
+from grouser.view.scene_run import frames_in_parents, good_rows, world_contacts
 from grouser.view.scene_vehicle import plain_frames, vehicle_size
 
 OWN = {
@@ -57,8 +55,6 @@ SHORTEST = 1e-4
 """Arrows shorter than this [m] are left out."""
 BODY, LINK, TYRE, SPOKE = (0.90, 0.62, 0.0), (0.34, 0.36, 0.40), (0.13, 0.13, 0.14), (0.94, 0.89, 0.26)
 GROUND, FORCE, SLIP = (0.85, 0.82, 0.78), (0.0, 0.45, 0.70), (0.84, 0.37, 0.0)
-# A cylinder of Foxglove stands along z; a wheel's axle is y. Rx(−90°) turns z into y.
-R_WHEEL_CYLINDER = rotation.from_rpy(-0.5 * math.pi, 0.0, 0.0)
 HERE = pose((0.0, 0.0, 0.0), np.eye(3))
 
 
@@ -95,7 +91,7 @@ def _bytes(value: Message) -> bytes:
 
 
 def _messages(run: Run, start: float) -> Iterator[tuple[str, int, Message]]:
-    """Topic, time [ns] and message, state by state; how vehicle and ground look comes before the first."""
+    """Topic, time [ns] and message, state by state; first the shapes of vehicle and ground."""
     rows = good_rows(run)
     if rows == 0:
         return
@@ -104,7 +100,7 @@ def _messages(run: Run, start: float) -> Iterator[tuple[str, int, Message]]:
     fixed = "world"
     while any(frame.name == fixed for frame in run.vehicle.frames):
         fixed = f"fixed_{fixed}"
-    R_world_frame, p_world_frame = world_frames(run.vehicle, run.state[:rows])
+    R_world_frame, p_world_frame = frame_poses(run.vehicle, run.state[:rows])
     rotations, translations = frames_in_parents(run.vehicle, R_world_frame, p_world_frame)
     arrows = _contact_entities(run, R_world_frame, stamps, fixed)
     still = _vehicle_entities(run.vehicle, stamps[0]) + _ground_entity(run, rows, stamps[0], fixed)
@@ -170,9 +166,11 @@ def _vehicle_entities(vehicle: Vehicle, stamp: Message) -> list[Message]:
             if shape["kind"] == "wheel":
                 radius, width = shape["radius"], shape["width"]
                 size = (2.0 * radius, 2.0 * radius, width)
-                tyre = _solid(pose((0.0, 0.0, 0.0), R_WHEEL_CYLINDER), size, TYRE, bottom_scale=1.0, top_scale=1.0)
+                tyre = _solid(
+                    pose((0.0, 0.0, 0.0), foxglove.R_WHEEL_CYLINDER), size, TYRE, bottom_scale=1.0, top_scale=1.0
+                )
                 cylinders.append(tyre)
-                # A bar across a wheel, a little wider than it, by which its spin is seen.
+                # A bar across the wheel, a little wider than it, shows its rotation.
                 cubes.append(_solid(HERE, (1.6 * radius, 1.04 * width, 0.15 * radius), SPOKE))
             elif shape["kind"] == "beam":
                 start, end = np.array(shape["from"]), np.array(shape["to"])
@@ -228,13 +226,12 @@ def _contact_entities(
     The force of a wheel that carries its share of the weight is as long as the wheel is high; one m/s of slip is 1 m.
     """
     rows = len(R_world_frame)
-    R_world_contact = contact_axes(run, np.arange(rows, dtype=np.int64), R_world_frame)
-    radius, share = float(run.vehicle.arrays.radius.mean()), run.vehicle.mass * GRAVITY / run.vehicle.n_wheels
+    slip, force = world_contacts(run, np.arange(rows, dtype=np.int64), R_world_frame)
+    radius, share = float(run.vehicle.arrays.radius.mean()), run.vehicle.mass * run.gravity / run.vehicle.n_wheels
     length = 2.0 * radius / share if share > 0.0 else 0.0
-    slip = run.contact.velocity[:rows] * (1.0, 1.0, 0.0)  # in the ground plane
-    groups = [("slip", SLIP, 1.0, "m/s", in_world(R_world_contact, slip))]
-    if run.contact.force is not None:
-        groups.insert(0, ("force", FORCE, length, "N", in_world(R_world_contact, run.contact.force[:rows])))
+    groups = [("slip", SLIP, 1.0, "m/s", slip)]
+    if force is not None:
+        groups.insert(0, ("force", FORCE, length, "N", force))
     for t in range(rows):
         entities = []
         for name, color, scale, unit, vectors in groups:

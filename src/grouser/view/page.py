@@ -8,7 +8,7 @@ import html
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,21 +51,21 @@ def view_runs(
     for run in several:
         if not isinstance(run, Run):
             raise GrouserError(f"runs: {run!r:.60} is not a run; use what gr.simulate returns")
-    look: Any = {"names": names, "fan": fan, "ground": ground, "poses": poses, "lines": lines}
-    look |= {"meshes": meshes, "title": title}
-    return write_page(path, lambda: make_page(make_scene(several, **look)))
+    check_page(path)
+    scene = make_scene(
+        several, names=names, fan=fan, ground=ground, poses=poses, lines=lines, meshes=meshes, title=title
+    )
+    return write_page(path, make_page(scene))
 
 
-def write_page(path: str | os.PathLike[str], make: Callable[[], str], what: str = "page to view") -> Path:
-    """Write a page, whole or not at all; it is made after its name is checked."""
-    check_page(path, what)
-    text = make()
+def write_page(path: str | os.PathLike[str], text: str) -> Path:
+    """Write a page, whole or not at all."""
     write_whole(path, lambda file: file.write(text.encode()), GrouserError)
     return Path(path)
 
 
 def check_page(path: str | os.PathLike[str], what: str = "page to view") -> None:
-    """Refuse a name that no browser would open as a page."""
+    """Refuse a file name without the suffix of a page."""
     if Path(path).suffix.lower() not in SUFFIXES:
         raise GrouserError(f"{path}: a {what} ends in {SUFFIXES[0]}")
 
@@ -76,17 +76,23 @@ def make_page(scene: Mapping[str, Any]) -> str:
     Scripts and styles run only if their hash is in the page's own policy, so that no name in the data can bring any,
     and nothing is ever fetched.
     """
-    script, style = part("viewer.js"), part("viewer.css")
+    parts, policy = script_and_style("viewer")
+    return filled("page.html", scene, policy=policy, **parts)
+
+
+def script_and_style(name: str) -> tuple[dict[str, str], str]:
+    """Script and style of a built page, and a content security policy that allows these alone."""
+    script, style = part(f"{name}.js"), part(f"{name}.css")
     policy = (
         f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(style)}'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
-    return filled("page.html", scene, policy=policy, style=style, script=script)
+    return {"script": script, "style": style}, policy
 
 
 def filled(template: str, scene: Mapping[str, Any], **parts: str) -> str:
     """A built page with a scene, its title, and other parts by name."""
-    # JSON that cannot end the element it stands in, whatever the names are.
+    # Escaped, so that no name can end the script element.
     text = json.dumps(scene, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
     text = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
     parts |= {"title": html.escape(str(scene["title"])), "scene": text}
@@ -99,9 +105,8 @@ def filled(template: str, scene: Mapping[str, Any], **parts: str) -> str:
 
 
 def part(name: str) -> str:
-    """What `make viewer` built."""
+    """A file that `make viewer` built; a script begins with what both pages share, above all three.js."""
     try:
-        # What both pages need, three.js above all, is in a script of its own.
         names = ("shared.js", name) if name.endswith(".js") else (name,)
         return "".join((VIEWER / one).read_text(encoding="utf-8") for one in names)
     except OSError:
@@ -109,5 +114,5 @@ def part(name: str) -> str:
 
 
 def digest(text: str) -> str:
-    """A text as a page's policy names it."""
+    """Hash of a script or style, as a content security policy names it."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")

@@ -1,4 +1,4 @@
-"""Picture of a plan: the map with its ways, and tip margin, slip and speed along the drive."""
+"""Picture of a plan: the map with its paths, and tip margin, slip and speed along the drive."""
 
 from typing import Any
 
@@ -10,18 +10,18 @@ from matplotlib.lines import Line2D
 from grouser.checks import FloatArray
 from grouser.plan.planned import Plan, evenly
 from grouser.view import style
-from grouser.view.plan_ways import borders, costs, refused, routes
+from grouser.view.plan_page import borders, costs, refused, routes
 from grouser.view.plot import draw_ground, draw_vehicle, height_bar, soil_patches
 from grouser.view.scene_ground import Box, surroundings
 
 ELLIPSES = 16
-"""Places with an ellipse."""
+"""Positions with an ellipse."""
 LEAST_SLIP = 1.0
 """Smallest range of slip [%] in a picture: rounding errors stay flat."""
 
 
 def plot_plan(plan: Plan, path: style.File = None, *, title: str = "") -> Figure:
-    """The map above, with route, drive, ellipses and refused ways; below, the drive over its distance."""
+    """The map above, with route, drive, ellipses and refused paths; below, the drive over its distance."""
     box = _box(plan)
     high = min(max(8.6 * (box[3] - box[2]) / (box[1] - box[0]), 3.0), 8.6)
     labels = 2 + len(routes(plan)) + len(refused(plan))
@@ -51,7 +51,7 @@ def plot_plan(plan: Plan, path: style.File = None, *, title: str = "") -> Figure
 
 
 def _box(plan: Plan) -> Box:
-    """What the map shows: all ways with a margin, on the map."""
+    """Bounds of the picture: all paths with a margin, cut to the map."""
     ways = [plan.drive.state[:, 4:6], plan.route.path[:, :2], plan.start[None, :2], plan.goal[None, :2]]
     ways += [way.path for way in (*routes(plan), *refused(plan))]
     xmin, xmax, ymin, ymax = surroundings([way for way in ways if len(way)], margin=0.1)
@@ -60,7 +60,7 @@ def _box(plan: Plan) -> Box:
 
 
 def _map(axes: Axes, plan: Plan, box: Box) -> None:
-    """Heights, keep-outs and ways."""
+    """Heights, keep-outs and paths."""
     image = draw_ground(axes, plan.ground, box)
     handles: list[Line2D] = []
 

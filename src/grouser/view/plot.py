@@ -26,7 +26,7 @@ from grouser.simulation.records import RutRecord
 from grouser.terrain import Terrain
 from grouser.view import arrays, colours, style
 from grouser.view.account import Account
-from grouser.view.scene_ground import Box, surroundings
+from grouser.view.scene_ground import Box, pixel_centres, surroundings
 
 DASHES = (0, (5, 4))
 LEAST_SLIP, LEAST_ANGLE, LEAST_HEIGHT = 0.1, 0.2, 0.2
@@ -34,9 +34,9 @@ LEAST_SLIP, LEAST_ANGLE, LEAST_HEIGHT = 0.1, 0.2, 0.2
 NODES = 360
 """Ground samples along the longer side of a picture."""
 SOIL_TINT = 0.2
-"""How strongly soils tint the ground, a share: paths on it stay readable."""
+"""Opacity of the tint of soils, a share: paths on it stay readable."""
 LIGHT = np.array([-0.5, 0.5, 0.7]) / math.sqrt(0.99)
-"""Where the light comes from: the upper left, as on maps."""
+"""Direction of the light: from the upper left, as on maps."""
 MOST_PATHS = 2000
 """Paths of a fan that are drawn; of more, evenly chosen ones."""
 
@@ -49,7 +49,7 @@ def plot_run(run: Run, path: style.File = None, *, commanded: Run | None = None)
     _has_states(run)
     box = surroundings(_drawn(run, commanded))
     wide = box[1] - box[0] > 1.4 * (box[3] - box[2])
-    # A wide top view takes the height that its shape needs at this width, and the curves stand below it.
+    # A wide top view gets the height of its aspect ratio, and the curves are below it.
     top = min(12.0 * (box[3] - box[2]) / (box[1] - box[0]) + 0.6, 7.0)
     with style.picture(path, 13.0, top + 3.4 if wide else 7.6) as figure:
         if wide:
@@ -87,18 +87,18 @@ def plot_runs(
         raise GrouserError("there are no runs to draw; give at least one")
     for run in runs:
         _has_states(run)
-    wanted: Sequence[Run | None] = [None] * len(runs) if commanded is None else commanded
-    told: Sequence[Account | None] = [None] * len(runs) if accounts is None else accounts
-    boxes = [surroundings(_drawn(r, c), margin=0.045) for r, c in zip(runs, wanted, strict=True)]
+    goals: Sequence[Run | None] = commanded or [None] * len(runs)
+    deviations: Sequence[Account | None] = accounts or [None] * len(runs)
+    boxes = [surroundings(_drawn(r, c), margin=0.045) for r, c in zip(runs, goals, strict=True)]
     width = 12.5
-    rooms = [0.75 if t is None else 1.3 for t in told]
+    rooms = [0.75 if deviation is None else 1.3 for deviation in deviations]
     heights = [(width - 1.8) * (b[3] - b[2]) / (b[1] - b[0]) + room for b, room in zip(boxes, rooms, strict=True)]
     with style.picture(path, width, min(sum(heights) + 0.4, 40.0), dpi=110) as figure:
         grid = GridSpec(len(runs), 1, figure=figure, height_ratios=heights)
-        for i, (run, goal, tale, box) in enumerate(zip(runs, wanted, told, boxes, strict=True)):
-            _draw_slipping(figure.add_subplot(grid[i]), run, goal, tale, box)
+        for i, (run, goal, deviation, box) in enumerate(zip(runs, goals, deviations, boxes, strict=True)):
+            _draw_slipping(figure.add_subplot(grid[i]), run, goal, deviation, box)
         handles: list[Line2D | Patch] = [Line2D([], [], color=style.BLACK, lw=2.0, label="path of the body")]
-        if any(wanted):
+        if any(goals):
             handles.append(Line2D([], [], color=style.INK, ls=DASHES, lw=1.3, label="as commanded, on flat ground"))
         handles.append(Line2D([], [], color=style.SLIP(0.35), lw=2.0, label="contact tracks, coloured by slip"))
         handles += soil_patches(next((run.ground for run in runs if run.ground and run.ground.soils), None))
@@ -148,7 +148,7 @@ def plot_forces(run: Run, path: style.File = None) -> Figure:
     with style.picture(path, 12.0, 6.6) as figure:
         (normal, along), (powers, energy) = figure.subplots(2, 2, sharex=True)
         for w, name in enumerate(run.vehicle.wheels):
-            colour = _wheel_colour(w)
+            colour = style.colour_of(w)
             normal.plot(run.time, force[:, w, 2], color=colour, lw=1.1, label=style.plain(name))
             along.plot(run.time, np.hypot(force[:, w, 0], force[:, w, 1]), color=colour, lw=1.1)
         powers.plot(run.time, power.sum(axis=1), color=style.BLUE, label="of the actuators")
@@ -198,8 +198,7 @@ def draw_ground(axes: Axes, ground: Terrain | None, box: Box) -> Any:
 
 def _tint_soils(axes: Axes, ground: Terrain, box: Box, nodes: tuple[int, int]) -> None:
     """Tint the soils of a ground, at the middles of pixels of a box."""
-    sides = zip(box[::2], box[1::2], nodes, strict=True)
-    x, y = (low + (high - low) * (np.arange(n) + 0.5) / n for low, high, n in sides)
+    x, y = pixel_centres(box, nodes)
     found = ground.soil(x[None, :], y[:, None])
     tint = np.zeros((*found.shape, 4))
     for kind, _, colour in _soils(ground):
@@ -237,14 +236,6 @@ def soil_patches(ground: Terrain | None) -> list[Patch]:
     return [Patch(facecolor=to_rgba(colour, 2.0 * SOIL_TINT), label=style.plain(name)) for _, name, colour in soils]
 
 
-def draw_bar(axes: Axes, source: Any, words: str) -> None:
-    """A colour bar exactly as tall as the view."""
-    bar = axes.figure.colorbar(source, cax=axes.inset_axes((1.012, 0.0, 0.011, 1.0)))
-    bar.ax.grid(False)
-    bar.set_label(words)
-    bar.outline.set_visible(False)
-
-
 def draw_vehicle(axes: Axes, run: Run, row: int, *, colour: str = style.INK, alpha: float = 1.0) -> None:
     """The wheels of a vehicle as it stands, each turned as it is steered, and the lines that join them."""
     vehicle = run.vehicle
@@ -268,7 +259,7 @@ def _draw_run(axes: Axes, run: Run, commanded: Run | None, box: Box) -> None:
     _draw_ruts(axes, run.ruts)
     for w, name in enumerate(run.vehicle.wheels):
         track = run.contact.point[:, w, :2].T
-        axes.plot(*track, color=_wheel_colour(w), lw=1.1, label=style.plain(name), zorder=3)
+        axes.plot(*track, color=style.colour_of(w), lw=1.1, label=style.plain(name), zorder=3)
     if commanded is not None:
         path = commanded.position[:, :2].T
         axes.plot(*path, color=style.INK, ls=DASHES, lw=1.2, label="commanded, flat ground", zorder=4)
@@ -311,7 +302,7 @@ def _draw_curves(
     axes.set_ylim(low - 0.5 * more, high + 0.5 * more)
 
 
-def _draw_slipping(axes: Axes, run: Run, commanded: Run | None, tale: Account | None, box: Box) -> None:
+def _draw_slipping(axes: Axes, run: Run, commanded: Run | None, deviation: Account | None, box: Box) -> None:
     image = draw_ground(axes, run.ground, box)
     slip = run.contact.slip_speed
     norm = Normalize(0.0, max(float(np.quantile(slip, 0.98)), 1e-3))
@@ -328,14 +319,15 @@ def _draw_slipping(axes: Axes, run: Run, commanded: Run | None, tale: Account | 
     draw_vehicle(axes, run, 0)
     draw_vehicle(axes, run, -1)
     style.label(axes, x="x [m]", y="y [m]")
-    draw_bar(axes, ScalarMappable(norm, style.SLIP), "slip speed [m/s]")
+    style.draw_bar(axes, ScalarMappable(norm, style.SLIP), "slip speed [m/s]")
     aside: Any = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
-    if tale is None:
+    if deviation is None:
         axes.set_title(style.plain(run.vehicle.name))
     else:
-        why = textwrap.fill("because " + "; ".join(tale.reasons()), 165) if tale.reasons() else ""
+        reasons = deviation.reasons()
+        why = textwrap.fill("because " + "; ".join(reasons), 165) if reasons else ""
         lines = why.count("\n") + 1 if why else 0
-        axes.set_title(style.plain(tale.headline()), pad=6 + 13 * lines)
+        axes.set_title(style.plain(deviation.headline()), pad=6 + 13 * lines)
         note = axes.annotate(style.plain(why), (0.0, 1.0), (0, 5), fontsize=9, **aside)
         note.set_in_layout(False)  # or a long line would squeeze the view
     if image is not None and run.ground is not None:
@@ -347,17 +339,14 @@ def _draw_slipping(axes: Axes, run: Run, commanded: Run | None, tale: Account | 
 
 
 def height_bar(axes: Axes, image: Any) -> None:
+    """A colour bar of ground heights, unless the ground is flat."""
     if image is not None and np.ptp(image.get_clim()) > 2e-3:
-        draw_bar(axes, image, "ground height [m]")
+        style.draw_bar(axes, image, "ground height [m]")
 
 
 def _drawn(run: Run, commanded: Run | None) -> list[FloatArray]:
-    """All points that a view of a run must show."""
+    """Points within a view of a run."""
     return [p for r in (run, commanded) if r is not None for p in (r.contact.point, r.position)]
-
-
-def _wheel_colour(wheel: int) -> str:
-    return style.PALETTE[wheel % len(style.PALETTE)]
 
 
 def _has_states(run: Run) -> None:

@@ -1,4 +1,4 @@
-"""A report: question, numbers, pictures, settings to repeat it and versions, on one HTML page.
+"""A report: question, answer, numbers, pictures, settings to repeat it and versions, on one HTML page.
 
 All is in one file: pictures inside it, no script, no network; it prints on A4 or letter. `report_run`, `report_fit` and
 `report_odometry` make the three kinds.
@@ -9,6 +9,7 @@ import hashlib
 import io
 import os
 import platform
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -22,7 +23,7 @@ from matplotlib.figure import Figure
 from grouser._version import __version__
 from grouser.errors import GrouserError
 from grouser.view import style
-from grouser.view.page import digest, write_page
+from grouser.view.page import check_page, digest, write_page
 
 PACKAGES = ("numpy", "numba", "scipy", "matplotlib")
 """Packages whose versions may change a result."""
@@ -30,7 +31,21 @@ LARGEST_DRAWING = 1_500_000
 """Bytes of a vector picture; a larger one, of a long log, is embedded as a bitmap."""
 DPI = 160.0
 """Resolution of such a bitmap."""
+NOT_ASKED = "The words of the question fit nothing that this page measures; what it knows:"
+ERRORS = ("error", "far", "off", "accura", "predict", "good", "well", "better")
+"""Stems of words in questions about accuracy."""
+TRUST = ("trust", "consisten", "covarian", "uncertain", "certain", "sigma", "nees", "ellips", "sure")
+"""Stems of words in questions about consistency."""
 PAGE, STYLE = (Path(__file__).with_name(f"report.{kind}").read_text(encoding="utf-8") for kind in ("html", "css"))
+
+
+class Fact(NamedTuple):
+    """A sentence, and the stems of words that ask for it."""
+
+    sentence: str
+    asked_by: tuple[str, ...]
+    always: bool = True
+    """Whether it is in the answer without being asked for."""
 
 
 class Table(NamedTuple):
@@ -76,9 +91,9 @@ class Report:
     """"simulation", "calibration" or "odometry"."""
     title: str
     question: str
-    """What the page answers."""
+    """Question that the page answers."""
     answer: tuple[str, ...]
-    """In words, the most important first."""
+    """Sentences, the most important first."""
     sections: tuple[Section, ...]
     """The numbers, the pictures, the settings."""
     numbers: dict[str, Any] = field(default_factory=dict)
@@ -86,7 +101,21 @@ class Report:
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the page, whole or not at all, and return where it is. It needs no network and runs no script."""
-        return write_page(path, lambda: make_page(self), "report")
+        check_page(path, "report")
+        return write_page(path, make_page(self))
+
+
+def answer(question: str, facts: Sequence[Fact]) -> tuple[str, ...]:
+    """Sentences of the answer: first those that the question asks for, then those that are always given, each once.
+
+    If a question asks for none of them, the first sentence says so.
+    """
+    words = re.findall(r"[^\W\d_]+", question.lower())
+    fits = {fact: sum(word.startswith(fact.asked_by) for word in words) for fact in facts}
+    asked = sorted((fact for fact in facts if fits[fact]), key=lambda fact: -fits[fact])  # most of its words first
+    rest = [fact for fact in facts if fact.always and fact not in asked]
+    lines = tuple(fact.sentence for fact in [*asked, *rest])
+    return (NOT_ASKED, *lines) if words and not asked else lines
 
 
 def repeat_sections(
@@ -127,7 +156,7 @@ def file_hash(path: str | os.PathLike[str]) -> str:
 
 
 def number(value: float, unit: str = "", *, digits: int = 4) -> str:
-    """A number for people, with its unit; a minus sign as long as a plus."""
+    """A number as text, with its unit and a true minus sign."""
     text = f"{value:.{digits}g}".replace("-", "−")
     return f"{text} {unit}" if unit and unit != "1" else text
 

@@ -14,9 +14,21 @@ from grouser.motion.fit import Fit
 from grouser.motion.parameter_table import meaning
 from grouser.motion.parameters import unit_of
 from grouser.vehicles.toml import to_toml
-from grouser.view.answers import ERRORS, TRUST, Fact, answer
-from grouser.view.calibration import plot_certainty, plot_evaluation, plot_history, plot_segments
-from grouser.view.report import Listing, Picture, Report, Section, Table, number, repeat_sections
+from grouser.view.calibration import plot_certainty, plot_history, plot_segments
+from grouser.view.evaluation import plot_evaluation
+from grouser.view.report import (
+    ERRORS,
+    TRUST,
+    Fact,
+    Listing,
+    Picture,
+    Report,
+    Section,
+    Table,
+    answer,
+    number,
+    repeat_sections,
+)
 from grouser.view.words import HELD_OUT, better_than, consistency
 
 SEGMENT = 10.0
@@ -60,7 +72,7 @@ def report_fit(
 
 
 def _facts(fit: Fit, judged: Evaluation | None, interval: float) -> list[Fact]:
-    """What the page knows, and each parameter for those who ask for it."""
+    """Facts for the answer; one for each parameter."""
     facts = []
     if judged is not None:
         mine, plain = judged.errors.summary(), judged.baseline.summary(consistency=False)

@@ -12,9 +12,8 @@ from grouser.motion.model import MotionModel
 from grouser.odometry.compare import compare
 from grouser.odometry.judge import STRETCH, Judgement
 from grouser.odometry.log import LogOdometry, Progress
-from grouser.view.answers import ERRORS, TRUST, Fact, answer
 from grouser.view.odometry import plot_odometry
-from grouser.view.report import Picture, Report, Section, Table, number, repeat_sections
+from grouser.view.report import ERRORS, TRUST, Fact, Picture, Report, Section, Table, answer, number, repeat_sections
 from grouser.view.words import HELD_OUT, better_than, consistency, odometry_name
 
 
@@ -75,7 +74,7 @@ def report_odometry(
 
 
 def _facts(judged: Judgement, baseline: Judgement | None, trained: bool) -> list[Fact]:
-    """What the page knows, with the stems of words that ask for it."""
+    """Facts for the answer."""
     one = judged.summary()
     share = "" if one["end_error_percent"] is None else f", {one['end_error_percent']:.2f} % of the path"
     end = (

@@ -3,6 +3,7 @@
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,9 @@ from grouser.simulation import Run, Status, simulate
 from grouser.terrain import plane
 from grouser.terrain.source import covers
 from grouser.vehicles.toml import to_toml
-from grouser.view.account import account
-from grouser.view.answers import Fact, answer
-from grouser.view.following import Following, following
+from grouser.view.account import Following, account, following
 from grouser.view.plot import plot_forces, plot_run
-from grouser.view.report import Listing, Picture, Report, Section, Table, number, repeat_sections
+from grouser.view.report import Fact, Listing, Picture, Report, Section, Table, answer, number, repeat_sections
 
 HELD = "The run's file holds vehicle, ground, commands and every recorded state; see it in 3D with: "
 NOT_HELD = "It does not hold the parameters of slip, contact and actuators, nor the integrator: "
@@ -39,7 +38,7 @@ def report_run(
     if len(run.time):
         sections = [Section("Numbers", (_table(run, numbers), _wheel_table(run))), _pictures(run, commanded)]
     if kept is not None:
-        numbers["path"] = kept.to_json()
+        numbers["path"] = asdict(kept)
     return Report(
         kind="simulation",
         title=title or f"{name} on {ground}",
@@ -73,7 +72,7 @@ def run_numbers(run: Run) -> dict[str, Any]:
 def _as_commanded(run: Run) -> Run | None:
     """The same commanded rates on flat ground, wheels rolling without slip; None where that would mislead."""
     rows = len(run.time)
-    # Commands that answer to what the vehicle does are not a course that it was to keep.
+    # Commands with feedback, as of a path follower, do not define a course.
     if run.drive not in ("", "commands") or run.path is not None:
         return None
     # Where wheels steer a passive joint (Zoë's axles), the rates depend on this ground.
@@ -91,7 +90,7 @@ def _as_commanded(run: Run) -> Run | None:
 
 
 def _facts(run: Run, numbers: dict[str, Any], commanded: Run | None, kept: Following | None) -> list[Fact]:
-    """What the page knows, the most important first, with the stems of words that ask for it."""
+    """Facts for the answer, the most important first."""
     why = ("why", "goal", "make", "finish", "complet", "succe", "fail", "surviv", "status", "ended")
     if len(run.time) == 0:
         return [Fact(f"It did not move: {run.status.meaning} in its first step.", why)]

@@ -8,7 +8,7 @@ import numpy as np
 from grouser.study.results import Results
 from grouser.study.sensitivity import response
 from grouser.view.report import Listing, Picture, Report, Section, Table, number, repeat_sections
-from grouser.view.study import label, plot_pairs, plot_study
+from grouser.view.study import label, plot_pairs, plot_study, title
 
 CURVES = (
     "Mean of the runs in bins of the parameter; the band is its 95 % confidence interval. Bars: share of the variance."
@@ -24,9 +24,8 @@ def report_study(results: Results, *, command: str = "") -> Report:
         if results.varied:
             pictures.append(Picture(plot_study(results, measure=name), f"{label(results, name)}. {CURVES}"))
         if len(results.varied) > 1 and name == results.measures[0]:
-            pictures.append(
-                Picture(plot_pairs(results, measure=name), f"Pairs of parameters, coloured by {label(results, name)}.")
-            )
+            words = f"Pairs of parameters, coloured by {label(results, name)}."
+            pictures.append(Picture(plot_pairs(results, measure=name), words))
     sections = [Section("Numbers", (_ended(summary), _measured(results, summary), *_reasons(summary)))]
     if pictures:
         sections += [Section("Pictures", tuple(pictures)), Section("What it depends on", tuple(_depends(results)))]
@@ -40,19 +39,15 @@ def report_study(results: Results, *, command: str = "") -> Report:
         ("run and step", f"{fields['duration']:g} s, {fields['dt']:g} s"),
         ("digest of the study", results.folder.digest),
     ]
-    name = str(fields["title"]) or f"{fields['vehicle']}: {results.rows} runs"
+    varied = ", ".join(results.varied) or "ground, soil and drive"
     return Report(
         kind="study",
-        title=name,
-        question=f"How do {', '.join(results.measures)} depend on {_listed(results)}?",
+        title=title(results),
+        question=f"How do {', '.join(results.measures)} depend on {varied}?",
         answer=_answer(results, summary),
         sections=(*sections, *repeat_sections(settings, command=command, listings=(listing,))),
         numbers=summary,
     )
-
-
-def _listed(results: Results) -> str:
-    return ", ".join(results.varied) or "ground, soil and drive"
 
 
 def _answer(results: Results, summary: dict[str, Any]) -> tuple[str, ...]:
@@ -72,9 +67,8 @@ def _ended(summary: dict[str, Any]) -> Table:
     rows = []
     for name, k in summary["status"].items():
         low, high = wilson(k, n)
-        rows.append(
-            (name.replace("_", " "), str(k), f"{100.0 * k / n:.3g} %", f"{100.0 * low:.3g} to {100.0 * high:.3g} %")
-        )
+        interval = f"{100.0 * low:.3g} to {100.0 * high:.3g} %"
+        rows.append((name.replace("_", " "), str(k), f"{100.0 * k / n:.3g} %", interval))
     return Table("How the runs ended", ("status", "runs", "share", "95 % interval"), tuple(rows), numeric=(1, 2, 3))
 
 
@@ -118,8 +112,8 @@ def _depends(results: Results) -> list[Table]:
                     found = [f"{response(results.column(one)[where], results.column(name)[where]).share:.3f}"]
                 rows.append((group, one, *found))
         heads = ("first order (95 %)", "total (95 %)") if indices is not None else ("share of variance, alone",)
-        caption = f"{name}: " + (
-            "Sobol indices" if indices is not None else "share of variance that a parameter explains"
+        what = "Sobol indices" if indices is not None else "share of variance that a parameter explains"
+        made.append(
+            Table(f"{name}: {what}", ("of", "parameter", *heads), tuple(rows), numeric=tuple(range(2, 2 + len(heads))))
         )
-        made.append(Table(caption, ("of", "parameter", *heads), tuple(rows), numeric=tuple(range(2, 2 + len(heads)))))
     return made

@@ -1,6 +1,6 @@
 """Pictures of rolling vehicles: the chapter's figures of one run, and designs side by side."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -38,15 +38,17 @@ def plot_rolling(run: Run, path: style.File = None) -> Figure:
         drives, moving, angles, freedoms, linear, turning, closure, residual = (
             figure.add_subplot(grid[1 + i // 4, i % 4]) for i in range(8)
         )
-        _draw_lines(drives, run, ((name, rates[name]) for name in wheels))
+        drive_rates = {name: rates[name] for name in wheels}
+        _draw_lines(drives, run, drive_rates, "rate [rad/s]", "Drive rates (dotted: desired)")
         desired = rolling.desired[:, [joints.index(name) for name in wheels]]
         drives.plot(run.time, desired, color=style.FAINT, lw=0.8, ls=(0, (2, 2)))
-        style.label(drives, x="time [s]", y="rate [rad/s]", title="Drive rates (dotted: desired)")
-        _draw_lines(moving, run, ((name, rates[name]) for name in others))
-        style.label(moving, x="time [s]", y="rate [rad/s or m/s]", title="Rates of the other joints")
+        other_rates = {name: rates[name] for name in others}
+        _draw_lines(moving, run, other_rates, "rate [rad/s or m/s]", "Rates of the other joints")
         slides = [run.vehicle.frames[run.vehicle.frame_index(name)].joint in ("PX", "PY", "PZ") for name in others]
         for i, (name, slide) in enumerate(zip(others, slides, strict=True)):
-            angles.plot(run.time, 100.0 * run.joint(name) if slide else np.degrees(run.joint(name)), color=_colour(i))
+            angles.plot(
+                run.time, 100.0 * run.joint(name) if slide else np.degrees(run.joint(name)), color=style.colour_of(i)
+            )
         unit = "[° or cm]" if any(slides) else "[°]"
         style.label(angles, x="time [s]", y=f"displacement {unit}", title="Steering and passive joints")
         freedoms.step(run.time, rolling.degrees_of_freedom, color=style.BLACK, where="post")
@@ -54,11 +56,9 @@ def plot_rolling(run: Run, path: style.File = None) -> Figure:
         freedoms.set_yticks(range(most + 2))
         freedoms.set_ylim(0, most + 1)
         style.label(freedoms, x="time [s]", title="Degrees of freedom")
-        velocity = found.platform_velocity.T
-        _draw_lines(linear, run, zip("xyz", velocity[:3], strict=True), ncols=3)
-        style.label(linear, x="time [s]", y="velocity [m/s]", title="Platform, world axes")
-        _draw_lines(turning, run, zip("xyz", velocity[3:], strict=True), ncols=3)
-        style.label(turning, x="time [s]", y="rate [rad/s]", title="Platform, its own axes")
+        v, omega = (dict(zip("xyz", part, strict=True)) for part in np.split(found.platform_velocity.T, 2))
+        _draw_lines(linear, run, v, "velocity [m/s]", "Platform, world axes", ncols=3)
+        _draw_lines(turning, run, omega, "rate [rad/s]", "Platform, its own axes", ncols=3)
         _draw_error(closure, run.time, rolling.closure_error, style.BLUE)
         style.label(closure, x="time [s]", y="‖C‖ [m, rad]", title="Closure of the contact chains")
         if run.ground is not None and len(run.time) > 4:
@@ -78,7 +78,7 @@ def plot_designs(designs: Mapping[str, Design], path: style.File = None, *, titl
         grid = GridSpec(2, 2, figure=figure)
         bars, lost, along = (figure.add_subplot(place) for place in (grid[0, 0], grid[0, 1], grid[1, :]))
         for i, (name, design) in enumerate(designs.items()):
-            colour, freedoms = _colour(i), int(design.rolling.degrees_of_freedom.min())
+            colour, freedoms = style.colour_of(i), int(design.rolling.degrees_of_freedom.min())
             for axes, length in ((bars, 1000.0 * design.slip_per_metre), (lost, design.energy_per_metre)):
                 axes.barh(i, length, color=colour)
                 axes.text(1.3 * length, i, f"{length:.2g}", va="center", fontsize=9)
@@ -110,17 +110,20 @@ def _draw_paths(axes: Axes, run: Run) -> None:
     points = run.contact.point
     draw_ground(axes, run.ground, surroundings([points, centres]))
     for w, name in enumerate(run.vehicle.wheels):
-        axes.plot(*points[:, w, :2].T, color=_colour(w), lw=1.2, label=f"contact of {name}")
-        axes.plot(*centres[:, w, :2].T, color=_colour(w), lw=1.0, ls=(0, (4, 3)), alpha=0.8)
+        axes.plot(*points[:, w, :2].T, color=style.colour_of(w), lw=1.2, label=f"contact of {name}")
+        axes.plot(*centres[:, w, :2].T, color=style.colour_of(w), lw=1.0, ls=(0, (4, 3)), alpha=0.8)
     axes.plot([], [], color=style.INK, lw=1.0, ls=(0, (4, 3)), label="wheel centres")
     axes.legend(loc="upper left", ncols=4, frameon=True, framealpha=0.8, edgecolor="none")
     style.label(axes, x="x [m]", y="y [m]", title="Paths of contact points and wheel centres")
 
 
-def _draw_lines(axes: Axes, run: Run, curves: Iterable[tuple[str, FloatArray]], ncols: int = 1) -> None:
-    for i, (name, values) in enumerate(curves):
-        axes.plot(run.time, values, color=_colour(i), label=name)
+def _draw_lines(
+    axes: Axes, run: Run, curves: Mapping[str, FloatArray], unit: str, title: str, *, ncols: int = 1
+) -> None:
+    for i, (name, values) in enumerate(curves.items()):
+        axes.plot(run.time, values, color=style.colour_of(i), label=name)
     axes.legend(ncols=ncols, handlelength=1.2)
+    style.label(axes, x="time [s]", y=unit, title=title)
 
 
 def _draw_error(axes: Axes, time: FloatArray, error: FloatArray, colour: str) -> None:
@@ -132,7 +135,3 @@ def _plain(axis: Axis) -> None:
     """Powers of ten as 1e-05: what needs no mathematical font."""
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
-
-
-def _colour(i: int) -> str:
-    return style.PALETTE[i % len(style.PALETTE)]

@@ -1,8 +1,7 @@
-"""What the 3D viewer shows, as JSON types: runs, the grounds under them, rollouts, uncertain poses, lines."""
+"""Scene of the 3D viewer as JSON types: runs, grounds, rollouts, uncertain poses, lines."""
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,13 +28,11 @@ if TYPE_CHECKING:
 
 SCHEMA = "grouser/scene@2"
 MOST_ROLLOUTS = 1000
-"""Rollouts of a fan that are drawn; of more, evenly chosen ones, and the page says so."""
+"""Rollouts of a fan that are drawn; of more, evenly spaced ones, and the page says so."""
 MOST_STATES = 120
 """States of each that are drawn."""
 MOST_POSES = 2000
 """Uncertain poses that are drawn of one set."""
-CHI_SQUARE_95 = -2.0 * math.log(0.05)
-"""95 % quantile of χ² with two degrees of freedom: squared radius of a 95 % ellipse."""
 MARGIN = 2.0
 """Ground around what is drawn, in lengths of the largest vehicle, at least."""
 
@@ -68,7 +65,7 @@ class Lines:
     colour: str
     """As in HTML, #RRGGBB."""
     detail: str = ""
-    """What the legend says of them."""
+    """Further text in the legend."""
     width: float = 3.0
     """[px]."""
     opacity: float = 1.0
@@ -132,7 +129,7 @@ def make_scene(
 
 
 def spread(run: Run, name: str) -> UncertainPoses | None:
-    """Where the samples of a run are, while at least two are on their way; None of a run without samples."""
+    """Mean and covariance of the samples of a run, while at least two go on; None without samples."""
     if run.samples is None:
         return None
     n = good_rows(run)
@@ -150,7 +147,7 @@ def spread(run: Run, name: str) -> UncertainPoses | None:
 
 
 def run_names(runs: Sequence[Run], names: Sequence[str] | None) -> list[str]:
-    """What the runs are called: as given, or after their vehicles, with a number where two are equal."""
+    """Names of the runs: as given, or of their vehicles, numbered where two are equal."""
     if names is not None:
         if isinstance(names, str) or len(names) != len(runs) or not all(isinstance(name, str) for name in names):
             raise GrouserError(f"names: {names!r:.60} is not one name for each of the {len(runs)} runs")
@@ -160,7 +157,7 @@ def run_names(runs: Sequence[Run], names: Sequence[str] | None) -> list[str]:
 
 
 def _grounds(runs: Sequence[Run], given: Terrain | None) -> tuple[list[Terrain], list[int | None]]:
-    """The grounds without repetition, and which one each run is on."""
+    """The distinct grounds, and the index of the ground of each run."""
     grounds, of_run = [], []
     if given is not None:
         grounds.append(checks.instance(given, Terrain, "ground", "use grouser.terrain.plane() or another"))
@@ -224,33 +221,29 @@ def _fan(fan: Rollouts, origin: FloatArray) -> dict[str, Any]:
 
 def _checked_lines(lines: Any) -> list[FloatArray]:
     checks.instance(lines, Lines, "lines", "use grouser.view.Lines")
-    found = []
-    for path in lines.paths:
-        width = np.shape(path)[-1] if np.ndim(path) == 2 else 2
-        points = checks.array(path, f"lines '{lines.name:.40}'", (None, 3 if width == 3 else 2))
+    name = f"lines '{lines.name:.40}'"
+    found = [_points(path, name) for path in lines.paths]
+    for points in found:
         if len(points) < 2:
-            raise GrouserError(f"lines '{lines.name:.40}': a line has {len(points)} points; it needs at least 2")
-        found.append(points)
+            raise GrouserError(f"{name}: a line has {len(points)} points; it needs at least 2")
     return found
 
 
 def _lines(lines: Lines, paths: Sequence[FloatArray], origin: FloatArray) -> dict[str, Any]:
-    return {
-        "name": lines.name,
-        "detail": lines.detail,
-        "colour": lines.colour,
-        "width": lines.width,
-        "opacity": lines.opacity,
-        "dash": lines.dash,
-        "paths": [arrays.single(path - origin[: path.shape[1]]) for path in paths],
-    }
+    look = {name: getattr(lines, name) for name in ("name", "detail", "colour", "width", "opacity", "dash")}
+    return {**look, "paths": [arrays.single(path - origin[: path.shape[1]]) for path in paths]}
+
+
+def _points(values: ArrayLike, name: str) -> FloatArray:
+    """x, y and, if given, z [m], (n, 2) or (n, 3)."""
+    width = np.shape(values)[-1] if np.ndim(values) == 2 else 2
+    return checks.array(values, name, (None, 3 if width == 3 else 2))
 
 
 def _checked_poses(poses: Any) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-    """Positions (n, 2 or 3), covariances (n, 2, 2) of x and y, and times if known, refused where they are none."""
+    """Positions (n, 2 or 3), covariances (n, 2, 2) of x and y, and times if given, all checked."""
     checks.instance(poses, UncertainPoses, "poses", "use grouser.view.UncertainPoses")
-    width = np.shape(poses.position)[-1] if np.ndim(poses.position) == 2 else 2
-    position = checks.array(poses.position, "poses.position", (None, 3 if width == 3 else 2))
+    position = _points(poses.position, "poses.position")
     sides = np.shape(poses.covariance)
     k = sides[-1] if len(sides) == 3 and sides[-1] >= 2 else 2
     covariance = checks.array(poses.covariance, "poses.covariance", (len(position), k, k))[:, :2, :2]
@@ -271,8 +264,7 @@ def _ellipses(
 ) -> dict[str, Any]:
     """Centres and half axes of 95 % ellipses [m]."""
     chosen = arrays.evenly(len(position), MOST_POSES)
-    variances, axes = np.linalg.eigh(covariance[chosen])
-    half = axes * np.sqrt(np.maximum(CHI_SQUARE_95 * variances, 0.0))[:, None, :]
+    half = arrays.half_axes(covariance[chosen])
     return {
         "name": str(name),
         "total": len(position),

@@ -15,7 +15,7 @@ Box = tuple[float, float, float, float]
 NODES = 70_000
 """Heights of one ground; a browser draws them in a millisecond."""
 CONTOURS = 12
-"""How many contours a ground has, roughly."""
+"""Approximate number of contours of a ground."""
 
 
 def surroundings(points: Iterable[FloatArray], *, margin: float = 0.06) -> Box:
@@ -26,6 +26,12 @@ def surroundings(points: Iterable[FloatArray], *, margin: float = 0.06) -> Box:
     middle = 0.5 * (low + high)
     (xmin, ymin), (xmax, ymax) = middle - half, middle + half
     return float(xmin), float(xmax), float(ymin), float(ymax)
+
+
+def pixel_centres(box: Box, nodes: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
+    """x (nx,) and y (ny,) [m] of the middles of pixels of a box."""
+    (nx, ny), (xmin, xmax, ymin, ymax) = nodes, box
+    return xmin + (xmax - xmin) * (np.arange(nx) + 0.5) / nx, ymin + (ymax - ymin) * (np.arange(ny) + 0.5) / ny
 
 
 def sample_patch(ground: Terrain, box: Box, nodes: int) -> tuple[FloatArray, FloatArray, GroundSample] | None:

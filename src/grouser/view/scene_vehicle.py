@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,10 @@ import numpy as np
 from grouser.checks import FloatArray
 from grouser.vehicles.rows import Frame
 from grouser.vehicles.vehicle import Vehicle
+from grouser.view import arrays
 
 if TYPE_CHECKING:
+    from grouser.vehicles.mesh import MeshPart
     from grouser.vehicles.visual import Visual
 
 Shape = dict[str, Any]
@@ -21,6 +24,8 @@ BEAM = 0.14
 """Thickness of a beam over the radius of the wheels."""
 WIDTH = 0.4
 """Width of a wheel over its radius, if the vehicle gives none."""
+LEVELS = 65_535
+"""Steps of a coordinate of a mesh from its least to its largest value."""
 
 
 def scene_vehicle(vehicle: Vehicle, looks: Mapping[str, Visual]) -> dict[str, Any]:
@@ -30,15 +35,9 @@ def scene_vehicle(vehicle: Vehicle, looks: Mapping[str, Visual]) -> dict[str, An
     looks: of frames by name, in place of their visuals.
     """
     names = [frame.name for frame in vehicle.frames]
-    kept = [one for one in vehicle.visuals if one.frame not in looks]
-    given = [one for name, one in looks.items() if name in names]
-    drawn: dict[str, list[Shape]] = {}
-    meshes: list[dict[str, Any]] = []
-    lacking: set[str] = set()
-    if kept or given:
-        from grouser.view.scene_visual import visual_shapes  # most vehicles have none
-
-        drawn, meshes, lacking = visual_shapes(vehicle.name, [*kept, *given])
+    visuals = [one for one in vehicle.visuals if one.frame not in looks]
+    visuals += [one for name, one in looks.items() if name in names]
+    drawn, meshes, lacking = _visual_shapes(vehicle.name, visuals)
     whole = set(drawn) - lacking
 
     def shapes(i: int) -> list[Shape]:
@@ -53,11 +52,7 @@ def scene_vehicle(vehicle: Vehicle, looks: Mapping[str, Visual]) -> dict[str, An
         "wheels": [int(i) for i in vehicle.arrays.wheel],
         "meshes": meshes,
         "frames": [
-            {
-                "name": frame.name,
-                "parent": int(vehicle.arrays.parent[i]),
-                "shapes": shapes(i),
-            }
+            {"name": frame.name, "parent": int(vehicle.arrays.parent[i]), "shapes": shapes(i)}
             for i, frame in enumerate(vehicle.frames)
         ],
     }
@@ -76,7 +71,7 @@ def plain_frames(vehicle: Vehicle) -> list[dict[str, Any]]:
 
 
 def _shapes(vehicle: Vehicle, i: int, *, beams: bool) -> list[Shape]:
-    """What stands for a frame without visuals."""
+    """Shapes of a frame without visuals."""
     frame = vehicle.frames[i]
     if frame.is_wheel:
         assert frame.radius is not None
@@ -110,7 +105,7 @@ def _link_box(frame: Frame) -> list[Shape]:
     """The solid box that has a link's mass and inertia, along its principal axes; none for a massless link."""
     if frame.mass == 0.0:
         return []
-    moments, axes = _principal(frame.inertia_matrix)
+    moments, axes = principal(frame.inertia_matrix)
     # I_x = m (y² + z²) / 12 and its turns, solved for the sides.
     sides = np.sqrt(np.maximum(6.0 * (moments.sum() - 2.0 * moments) / frame.mass, 0.0))
     if sides.max() <= 0.0:
@@ -119,14 +114,14 @@ def _link_box(frame: Frame) -> list[Shape]:
     return [{"kind": "box", "size": _floats(sides), "centre": _floats(frame.com), "axes": _floats(axes)}]
 
 
-def _principal(inertia: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Moments and axes (columns, right-handed); the frame's own where it has no products of inertia."""
-    diagonal = np.diag(inertia)
-    if np.abs(inertia - np.diag(diagonal)).max() <= 1e-9 * max(float(diagonal.max()), 1e-300):
+def principal(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Principal values and axes (columns, right-handed) of a symmetric matrix (3, 3); x, y, z if it is diagonal."""
+    diagonal = np.diag(matrix)
+    if np.abs(matrix - np.diag(diagonal)).max() <= 1e-9 * max(float(diagonal.max()), 1e-300):
         return diagonal, np.eye(3)
-    moments, axes = np.linalg.eigh(inertia)
+    values, axes = np.linalg.eigh(matrix)
     axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
-    return moments, axes
+    return values, axes
 
 
 def _beams(vehicle: Vehicle, i: int) -> list[Shape]:
@@ -142,6 +137,61 @@ def _beams(vehicle: Vehicle, i: int) -> list[Shape]:
             if np.linalg.norm(b - a) > 1e-6:
                 beams.append({"kind": "beam", "from": _floats(a), "to": _floats(b), "thickness": thickness})
     return beams
+
+
+def _visual_shapes(
+    name: str, visuals: Sequence[Visual]
+) -> tuple[dict[str, list[Shape]], list[dict[str, Any]], set[str]]:
+    """Shapes by frame, the meshes they use by number, and the frames that lack some.
+
+    name: of the vehicle; meshes that are missing or damaged are left out with one warning for it.
+    """
+    if not visuals:
+        return {}, [], set()
+    from grouser.vehicles.visual_meshes import few_triangles
+
+    meshes, numbers, missing = few_triangles(visuals)
+    if missing:
+        more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+        warnings.warn(f"{name}: a visual is not drawn: {missing[0]}{more}", stacklevel=2)
+    shapes: dict[str, list[Shape]] = {}
+    lacking = set()
+    for visual in visuals:
+        shape = _shape(visual, numbers)
+        if shape is not None:
+            shapes.setdefault(visual.frame, []).append(shape)
+        else:
+            lacking.add(visual.frame)
+    return shapes, [{"parts": [_packed(part) for part in mesh]} for mesh in meshes], lacking
+
+
+def _shape(visual: Visual, numbers: dict[Visual, int]) -> Shape | None:
+    """None for a mesh that is missing."""
+    place = {"centre": _floats(visual.xyz), "axes": _floats(visual.rotation), "color": _color(visual.color)}
+    if visual.shape == "mesh":
+        return {"kind": "mesh", "mesh": numbers[visual], **place} if visual in numbers else None
+    sizes = {name: getattr(visual, name) for name in ("size", "radius", "length") if getattr(visual, name) is not None}
+    return {"kind": "solid", "form": visual.shape, **sizes, **place}
+
+
+def _packed(part: MeshPart) -> dict[str, Any]:
+    """Corners as steps from the least coordinate, those at one place once."""
+    low = part.vertices.min(axis=0)
+    step = np.maximum(np.ptp(part.vertices, axis=0), 1e-12) / LEVELS
+    corners, which = np.unique(np.rint((part.vertices - low) / step).astype(np.uint16), axis=0, return_inverse=True)
+    faces = which.reshape(-1)[part.faces]
+    kind = "u2" if len(corners) <= LEVELS else "u4"
+    return {
+        "vertices": arrays.encoded(corners, "u2"),
+        "low": _floats(low),
+        "step": _floats(step),
+        "faces": arrays.encoded(faces, kind),
+        "color": _color(part.color),
+    }
+
+
+def _color(color: Any) -> list[float] | None:
+    return None if color is None else [round(float(one), 4) for one in color]
 
 
 def _floats(values: Any) -> list[float]:

@@ -25,7 +25,7 @@ def plot_study(results: Results, path: style.File = None, *, measure: str) -> Fi
     panels = len(names) + 1
     columns = 2 if panels == 4 else min(panels, COLUMNS)
     rows = math.ceil(panels / columns)
-    with style.picture(path, 3.6 * columns, 2.9 * rows + 0.3, title=_title(results)) as figure:
+    with style.picture(path, 3.6 * columns, 2.9 * rows + 0.3, title=title(results)) as figure:
         axes = figure.subplots(rows, columns, squeeze=False).ravel()
         for name, one in zip(names, axes, strict=False):
             _response(one, results, measure, name)
@@ -38,7 +38,8 @@ def plot_study(results: Results, path: style.File = None, *, measure: str) -> Fi
     return figure
 
 
-def _title(results: Results) -> str:
+def title(results: Results) -> str:
+    """Title of the study, or its vehicle and number of runs."""
     return str(results.spec.fields["title"]) or f"{results.spec.fields['vehicle']}: {results.rows} runs"
 
 
@@ -75,12 +76,13 @@ def _shares(axes: Axes, results: Results, measure: str) -> None:
         style.label(axes, x="share of variance, alone [1]", title="")
     else:
         found = next(iter(indices.values()))
-        for k, (values, bounds, colour, said) in enumerate(
-            ((found.first, found.first_interval, style.BLUE, "first order"),
-             (found.total, found.total_interval, style.ORANGE, "total"))
-        ):  # fmt: skip
+        first = (-0.2, found.first, found.first_interval, style.BLUE, "first order")
+        for shift, values, bounds, colour, said in (
+            first,
+            (0.2, found.total, found.total_interval, style.ORANGE, "total"),
+        ):
             error = np.abs(np.asarray(bounds) - values)
-            axes.barh(place + 0.4 * k - 0.2, values, 0.38, xerr=error, color=colour, label=said, error_kw={"lw": 1.0})
+            axes.barh(place + shift, values, 0.38, xerr=error, color=colour, label=said, error_kw={"lw": 1.0})
         axes.legend(fontsize=8)
         style.label(axes, x="Sobol index [1]" + (f" ({next(iter(indices))})" if len(indices) > 1 else ""))
     axes.set_yticks(place, [style.plain(name) for name in names], fontsize=8)
@@ -108,24 +110,19 @@ def plot_pairs(results: Results, path: style.File = None, *, measure: str) -> Fi
     step = max(1, len(first) // MOST_POINTS)
     first, y = first[::step], y[::step]
     good = np.isfinite(y)
-    title = label(results, measure) + (", mean of each variant" if len(results.by) > 1 else "")
-    with style.picture(path, 2.1 * n + 1.6, 2.0 * n + 0.4, title=title) as figure:
+    heading = label(results, measure) + (", mean of each variant" if len(results.by) > 1 else "")
+    with style.picture(path, 2.1 * n + 1.6, 2.0 * n + 0.4, title=heading) as figure:
         axes = figure.subplots(n, n, squeeze=False)
         shown = None
-        for i in range(n):
-            for j in range(n):
-                one = axes[i, j]
-                if j > i or len(names) < 2:
-                    one.set_visible(False)
-                    continue
-                a, b = results.column(names[j])[first], results.column(names[i + 1])[first]
-                one.scatter(a[~good], b[~good], s=4, color="#BBBBBB", rasterized=True)
-                shown = one.scatter(a[good], b[good], c=y[good], s=4, cmap="viridis", rasterized=True)
-                style.label(
-                    one,
-                    x=label(results, names[j]) if i == n - 1 else "",
-                    y=label(results, names[i + 1]) if j == 0 else "",
-                )
+        for (i, j), one in np.ndenumerate(axes):
+            if j > i or len(names) < 2:
+                one.set_visible(False)
+                continue
+            a, b = results.column(names[j])[first], results.column(names[i + 1])[first]
+            one.scatter(a[~good], b[~good], s=4, color="#BBBBBB", rasterized=True)
+            shown = one.scatter(a[good], b[good], c=y[good], s=4, cmap="viridis", rasterized=True)
+            x, y_name = label(results, names[j]), label(results, names[i + 1])
+            style.label(one, x=x if i == n - 1 else "", y=y_name if j == 0 else "")
         if shown is not None:
             figure.colorbar(shown, ax=axes, shrink=0.7)
     return figure

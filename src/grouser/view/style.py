@@ -1,4 +1,4 @@
-"""One look for every picture: colours that the colour-blind can distinguish, units on axes, nothing else."""
+"""Look of all pictures: colours that the colour-blind can distinguish, units on axes."""
 
 import math
 import os
@@ -20,7 +20,9 @@ from grouser.checks import FloatArray
 from grouser.errors import GrouserError
 from grouser.files import write_whole
 from grouser.pictures import picture_suffix as picture_suffix
+from grouser.view.arrays import SIGMAS_95
 from grouser.view.colours import *  # noqa: F403  colours are part of the look
+from grouser.view.colours import PALETTE
 
 GROUND = LinearSegmentedColormap.from_list("ground", ["#D9D2C6", "#EDE9E1", "#FBFAF7"])
 """Pale sand: low is darker. Pale, so that lines on it stay readable."""
@@ -28,8 +30,6 @@ SLIP = LinearSegmentedColormap.from_list("slip", ["#7FB8D8", "#0072B2", "#5B3A8C
 """From rolling (blue) to slipping (orange-red); its lightness falls and its hue turns, so it reads in grey too."""
 RUT = (0.42, 0.33, 0.22)
 """Pressed soil, drawn over the ground the more opaque the deeper."""
-SIGMAS_95 = math.sqrt(-2.0 * math.log(0.05))
-"""Half axes of the 95 % ellipse of a position, in sigmas: χ² of two degrees of freedom."""
 SIGNED = "PuOr_r"
 """Matplotlib's map for values of both signs: purple below zero, orange above, white between."""
 
@@ -92,6 +92,20 @@ def label(axes: Axes, *, x: str = "", y: str = "", title: str = "") -> None:
     axes.set_ylabel(plain(y))
     if title:
         axes.set_title(plain(title))
+
+
+def colour_of(i: int) -> str:
+    """Colour of curve i, of a wheel or joint."""
+    return PALETTE[i % len(PALETTE)]
+
+
+def draw_bar(axes: Axes, source: Any, words: str, *, left: float = 1.012, width: float = 0.011) -> None:
+    """A colour bar as tall as the axes; its place in shares of their width."""
+    assert isinstance(axes.figure, Figure)
+    bar = axes.figure.colorbar(source, cax=axes.inset_axes((left, 0.0, width, 1.0)))
+    bar.ax.grid(False)
+    bar.set_label(words)
+    bar.outline.set_visible(False)
 
 
 def plain(text: str) -> str:

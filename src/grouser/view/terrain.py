@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LightSource, LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
@@ -12,7 +13,7 @@ from grouser.checks import FloatArray
 from grouser.errors import TerrainError
 from grouser.terrain.ground import Terrain
 from grouser.view import style
-from grouser.view.scene_ground import CONTOURS, round_step
+from grouser.view.scene_ground import CONTOURS, pixel_centres, round_step
 
 PIXELS = 900
 """Heights along the longer side."""
@@ -36,11 +37,8 @@ def plot_terrain(ground: Terrain, path: style.File = None, *, title: str = "") -
         raise TerrainError(f"{ground.description or ground.kind}: has no edge, so it cannot be drawn whole")
     width, height = xmax - xmin, ymax - ymin
     longest = max(width, height)
-    x, y = (
-        low + side * (np.arange(n) + 0.5) / n
-        for low, side in ((xmin, width), (ymin, height))
-        for n in (max(int(PIXELS * side / longest), 16),)
-    )
+    nx, ny = (max(int(PIXELS * side / longest), 16) for side in (width, height))
+    x, y = pixel_centres(ground.bounds, (nx, ny))
     sample = ground.sample(x[None, :], y[:, None])
     z = np.ma.masked_where(~sample.inside, sample.height)
     scale = SIZE / longest
@@ -50,12 +48,10 @@ def plot_terrain(ground: Terrain, path: style.File = None, *, title: str = "") -
         axes.grid(False)
         if z.count():
             _draw(axes, x, y, z)
-        handles = []
         if not sample.inside.all():
-            handles.append(Patch(facecolor=HOLE, label=_holes(ground, sample.inside)))
+            hole = Patch(facecolor=HOLE, label=_holes(ground, sample.inside))
+            figure.legend(handles=[hole], loc="outside lower right", frameon=False)
         _scale_bar(axes, ground.bounds)
-        if handles:
-            figure.legend(handles=handles, loc="outside lower right", frameon=False)
         style.label(axes, x="x [m]", y="y [m]", title=_title(ground))
     return figure
 
@@ -82,15 +78,7 @@ def _draw(axes: Axes, x: FloatArray, y: FloatArray, z: np.ma.MaskedArray) -> Non
         if len(levels):
             lines = axes.contour(x, y, z, levels=levels, colors="#2B2620", linewidths=0.5, alpha=0.55, zorder=1)
             axes.clabel(lines, levels[::2], fontsize=6, fmt=lambda value: f"{value:.10g}")
-    heights = axes.figure.colorbar(
-        axes.imshow(z, cmap=HEIGHTS, norm=norm, origin="lower", extent=extent, alpha=0.0, zorder=-1),
-        cax=axes.inset_axes((1.02, 0.0, 0.02, 1.0)),
-    )
-    if heights.solids is not None:
-        heights.solids.set_alpha(1.0)
-    heights.ax.grid(False)
-    heights.set_label("height [m]")
-    heights.outline.set_visible(False)
+    style.draw_bar(axes, ScalarMappable(norm, HEIGHTS), "height [m]", left=1.02, width=0.02)
 
 
 def _title(ground: Terrain) -> str:
@@ -115,11 +103,8 @@ def _scale_bar(axes: Axes, bounds: tuple[float, float, float, float]) -> None:
     length = round_step(0.2 * (xmax - xmin))
     side = max(xmax - xmin, ymax - ymin)
     x, y, thick = xmin + 0.03 * side, ymin + 0.03 * side, 0.008 * side
-    axes.add_patch(
-        Rectangle(
-            (x - 0.015 * side, y - 0.015 * side), length + 0.03 * side, 0.065 * side, fc="white", alpha=0.8, zorder=3
-        )
-    )
+    corner = (x - 0.015 * side, y - 0.015 * side)
+    axes.add_patch(Rectangle(corner, length + 0.03 * side, 0.065 * side, fc="white", alpha=0.8, zorder=3))
     axes.add_patch(Rectangle((x, y), length, thick, fc=style.INK, zorder=4))
     words = f"{length:g} m" if length < 1000.0 else f"{length / 1000.0:g} km"
     axes.text(x + 0.5 * length, y + 0.012 * side, words, ha="center", va="bottom", fontsize=8, zorder=4)
