@@ -104,8 +104,8 @@ class Torch:
 def measure(python: str, *, rounds: int = 11, sizes: tuple[tuple[int, int], ...] = SIZES) -> dict[str, Any]:
     """Medians of the wall time of a command, and of the ratios of the rounds; JSON types only."""
     from grouser.bench import machine
+    from grouser.bench.benchmark import commands
     from grouser.bench.engine import BATCHES
-    from grouser.bench.planning import commands
 
     torch = Torch(python)
     compared = not torch.versions.get("missing")

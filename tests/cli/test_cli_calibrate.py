@@ -154,7 +154,7 @@ def test_priors_are_where_the_fit_starts(drive: tuple[str, str], capsys: pytest.
         (["LOG", "--manifest", "M", "--split", "1.5"], "--split: 1.5"),
         (["LOG", "--manifest", "M", "--interval", "2", "--distance", "3"], "leave --interval or --distance out"),
         (["LOG", "--manifest", "M", "--interval", "500"], "has no interval of 500 s"),
-        (["LOG", "--manifest", "M", "--plot", "picture.jpeg"], "a picture ends in one of"),
+        (["LOG", "--manifest", "M", "--plot", "picture.jpeg"], "--plot: picture.jpeg must end in .png"),
         (["LOG", "--manifest", "M", "--out", "no/such/fit.toml"], "its folder does not exist"),
         (["LOG", "--manifest", "M", "--follow", "--model", "corrected"], "learned from a whole log"),
         (["LOG", "--manifest", "M", "--split", "1", "--model", "corrected"], "chosen by what was held out"),

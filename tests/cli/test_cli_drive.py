@@ -144,7 +144,10 @@ def test_mistakes_are_one_sentence(capsys: pytest.CaptureFixture[str], tmp_path:
             (["--out", f"{tmp_path}/a.npz/b.npz", "--speed", "99"], "--speed: 99 is not a number from 0.05 to 5 m/s"),
             (["--dt", "1"], "--dt: 1 s is not from 0.0001 to 0.1"),
             (["--model", "magic"], "--model: 'magic' is not one of dynamic, kinematic"),
-            (["--model", "kinematic", "--friction", "0.5"], "--friction: is for the dynamic model; leave it out"),
+            (
+                ["--model", "kinematic", "--friction", "0.5"],
+                "--friction: is for the dynamic model; add --model dynamic, or leave it out",
+            ),
             (["--contact", "glue"], "contact: 'glue' is not one of piecewise-linear"),
             (["--friction", "-1"], "friction"),
             (["--start", "here"], "--start: 'here' is neither x,y nor x,y,yaw"),
@@ -175,18 +178,24 @@ def test_its_page_opens_in_a_browser_only_where_there_is_a_screen(monkeypatch: p
     assert drive._open("http://127.0.0.1:1/x/")
 
 
-def test_a_fit_drives_as_it_was_calibrated_and_plans_with_its_uncertainty(tmp_path: Path) -> None:
-    from grouser.cli import drive
-
+def test_a_fit_drives_as_it_was_calibrated_and_plans_with_its_uncertainty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     log, manifest = drive_files.write(tmp_path)
     fit = tmp_path / "fit.toml"
     assert run(["calibrate", str(log), "--manifest", str(manifest), "--out", str(fit)]) == 0
     name = gr.Fit.load(fit).model.vehicle.name
-    make = drive._session(name, "flat", "dynamic", fit, None, None, contact=None, friction=None, speed=0.5,
-                          start="1,2,90", dt=0.02)  # fmt: skip
     from grouser.live.pilot import at_once
 
-    session = make(submit=at_once, keep=None)
+    sessions: list[Any] = []
+
+    def not_served(make: Any, **_: Any) -> None:
+        sessions.append(make(submit=at_once, keep=None))
+        raise gr.GrouserError("not served")
+
+    monkeypatch.setattr("grouser.live.loop.LiveDrive", not_served)
+    assert run(["drive", name, "--fit", str(fit), "--speed", "0.5", "--start", "1,2,90", "--dt", "0.02"]) == 2
+    [session] = sessions
     assert session.pose.tolist() == pytest.approx([1.0, 2.0, math.pi / 2.0])
     assert isinstance(session.sim.model, gr.Kinematics)
     assert session.sim.model.slip is not None

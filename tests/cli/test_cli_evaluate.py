@@ -75,7 +75,7 @@ def test_people_read_what_the_numbers_mean(
         (["LOG", "--manifest", "M", "--fit", "M"], "expected 'grouser/fit@1'"),
         (["LOG", "--manifest", "M"], "Missing option '--fit'"),
         (["LOG", "--manifest", "M", "--fit", "F", "--interval", "-1"], "--interval: -1 is not a positive number"),
-        (["LOG", "--manifest", "M", "--fit", "F", "--plot", "a.gif"], "a picture ends in one of"),
+        (["LOG", "--manifest", "M", "--fit", "F", "--plot", "a.gif"], "--plot: a.gif must end in .png"),
     ],
 )
 def test_mistakes_get_one_sentence(

@@ -140,8 +140,8 @@ def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
         (["LOG", "--manifest", "M", "--adapt"], "--adapt: learns on from a fit, and none is given; add --fit fit.toml"),
         (["LOG", "--manifest", "M", "--fit", "F", "--memory", "m.toml"], "--memory: is for --adapt"),
         (["LOG", "--manifest", "M", "--fit", "F", "--adapt", "--memory", "no.toml"], "no.toml: there is no such file"),
-        (["LOG", "--manifest", "M", "--fit", "F", "--out", "a.bag"], "ends in .tum or .csv"),
-        (["LOG", "--manifest", "M", "--fit", "F", "--plot", "a.gif"], "a picture ends in one of"),
+        (["LOG", "--manifest", "M", "--fit", "F", "--out", "a.bag"], "--out: a.bag must end in .tum or .csv"),
+        (["LOG", "--manifest", "M", "--fit", "F", "--plot", "a.gif"], "--plot: a.gif must end in .png"),
     ],
 )
 def test_mistakes_get_one_sentence(

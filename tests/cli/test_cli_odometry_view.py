@@ -82,5 +82,5 @@ def test_a_page_has_the_name_of_one(drive: tuple[str, str, str], capsys: pytest.
     capsys.readouterr()
     assert run(["odometry", log, "--manifest", manifest, "--fit", fit, "--view", "page.png"]) == 2
     said = capsys.readouterr().err
-    assert "page.png: a page to view ends in .html" in said
+    assert "--view: page.png must end in .html" in said
     assert said.count("\n") == 1

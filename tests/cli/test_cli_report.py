@@ -87,7 +87,7 @@ def test_a_log_is_reported_as_odometry_in_the_users_own_words(
         (["fit.toml", "--log", "other.csv"], "--log and --manifest"),
         (["fit.toml", "--interval", "2"], "--interval: is the length of predictions of a log"),
         (["fit.toml", "--gyro"], "--gyro: does nothing in a report of a fit"),
-        (["run.npz", "--out", "page.pdf"], "a report ends in .html"),
+        (["run.npz", "--out", "page.pdf"], "--out: page.pdf must end in .html"),
         (["none.npz"], "no such file"),
         (["log.toml"], "expected 'grouser/fit@1'"),
     ],

@@ -92,7 +92,7 @@ def test_a_run_that_ends_early_says_why_and_exits_with_1(capsys: pytest.CaptureF
         (["pvc", "--friction", "nan"], "--friction: nan is not a number of at least 0"),
         (["pvc", "--compare", "pvc", "--duration", "1"], "'pvc' is given twice"),
         (["pvc", "--out", "run.txt"], "must end in one of"),
-        (["pvc", "--view", "run.png"], "--view: run.png does not end in .html"),
+        (["pvc", "--view", "run.png"], "--view: run.png must end in .html"),
         (["pvc", "--plot", "a.png"], "add --compare"),
         (["pvc", "--terrain", HILLS, "--start", "50,0,0"], "is not on the map, which covers x"),
         (["pvc", "--duration", "1", "--dt", "0.3"], "not a whole number of steps"),

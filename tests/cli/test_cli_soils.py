@@ -60,8 +60,8 @@ def test_kinematic_runs_and_rollouts_have_their_slip(raster: str, capsys: pytest
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--soils", "{}"], "--soils: what its classes are is missing; add --soil CLASS=MODEL"),
-        (["--soil", "0=own"], "--soil: which class lies where is in a raster; add --soils FILE"),
+        (["--soils", "{}"], "--soils: the soil of its classes is missing; add --soil CLASS=MODEL"),
+        (["--soil", "0=own"], "--soil: the places of the classes are missing; add --soils FILE"),
         (["--soils", "{}", "--soil", "ice"], "--soil: 'ice' is not CLASS=MODEL, such as 0=pacejka:friction=.8"),
         (["--soils", "{}", "--soil", "0=pacejka"], "--soil: 'pacejka' is for the dynamic model"),
         (["--soils", "{}", "--soil", "0=own"], "laws: class 1 of the raster has none"),

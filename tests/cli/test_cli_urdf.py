@@ -118,7 +118,7 @@ def test_an_implausible_vehicle_is_warned_of_when_it_drives(here, capsys):
     ("arguments", "words"),
     [
         (["check", "cart.toml", "--write", "x.toml"], "cart.toml: no such file"),
-        (["check", "husky.urdf", "--write", "side.txt"], "does not end in .toml"),
+        (["check", "husky.urdf", "--write", "side.txt"], "--write: side.txt must end in .toml"),
         (["check", "--installation", "--write", "x.toml"], "leave FILE, --manifest and --write out"),
         (["check", "none.urdf", "--write", "x.toml"], "none.urdf: no such file"),
     ],

@@ -73,7 +73,7 @@ def test_mistakes_are_one_sentence(files: Path, tmp_path: Path, capsys: pytest.C
     for arguments, said in (
         (["missing.npz"], "no such file"),
         ([str(tmp_path / "bad.npz")], "not a readable .npz"),
-        ([straight, "--out", "run.pdf"], "ends in .html"),
+        ([straight, "--out", "run.pdf"], "--out: run.pdf must end in .html"),
         ([straight, "--mesh", "hull.stl"], "body=hull.stl"),
         ([straight, "--mesh", "hull=hull.stl"], "no vehicle has a frame 'hull'"),
         ([straight, "--fan", str(files / "ends.npz")], "--every"),

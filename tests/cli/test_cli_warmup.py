@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import pkgutil
-import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numba
 import pytest
@@ -92,15 +94,29 @@ def test_a_part_that_is_not_there_is_a_mistake(capsys: pytest.CaptureFixture[str
     assert "--jobs: 0 " in capsys.readouterr().err
 
 
+def no_compiler(manifest: Mapping[str, Any], index: int, threads: int) -> bytes:
+    """In place of what compiles a part."""
+    raise RuntimeError("no compiler here")
+
+
+def exits(manifest: Mapping[str, Any], index: int, threads: int) -> bytes:
+    raise SystemExit(3)
+
+
+def dies(manifest: Mapping[str, Any], index: int, threads: int) -> bytes:
+    os._exit(3)
+
+
 @pytest.mark.parametrize(
-    ("body", "reason"),
-    [("raise SystemExit('no compiler here')", "no compiler here"), ("raise SystemExit(3)", "exit code 3")],
+    ("body", "reason"), [(no_compiler, "no compiler here"), (exits, "SystemExit: 3"), (dies, "exit code 3")]
 )
 def test_a_process_that_fails_gives_one_sentence(
-    body: str, reason: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    body: Any, reason: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(warmup, "WORKER", (sys.executable, "-c", body))
+    monkeypatch.setattr(warmup, "BUILD", f"{__name__}:{body.__name__}")
     assert run(["warmup", "--part", "logs", "--json"]) == 1
     out, said = capsys.readouterr()
     assert out == ""
-    assert said == f"grouser: compiling logs failed: {reason}\n"
+    assert said.startswith("grouser: compiling logs failed: ")
+    assert said.endswith(f"{reason}\n")
+    assert said.count("\n") == 1

@@ -164,8 +164,8 @@ def test_a_clock_that_is_set_is_reported_and_the_pose_goes_on(jump):
     ("options", "said"),
     [
         (["--transport", "carrier-pigeon"], "is not one of dds, zenoh"),
-        (["--rate", "0"], "--rate: 0 must be above 0"),
-        (["--for", "-1"], "--for: -1 must be above 0"),
+        (["--rate", "0"], "--rate: 0 is not a positive number"),
+        (["--for", "-1"], "--for: -1 is not a positive number"),
     ],
 )
 def test_wrong_options_are_refused_in_a_sentence(tmp_path, options, said):

@@ -17,8 +17,7 @@ import grouser as gr
 from grouser.cli import run
 from grouser.errors import GrouserError, StudyError
 from grouser.motion.parameters import ParameterVector
-from grouser.study.chunk import read_table, run_chunk
-from grouser.study.folder import Folder
+from grouser.study.folder import Folder, read_table, run_chunk
 from grouser.study.run import run_study
 from grouser.study.spec import Spec
 from grouser.study.variants import Variants

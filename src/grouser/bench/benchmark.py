@@ -1,21 +1,32 @@
 """The whole benchmark: all pieces of work are prepared first, then timed in turn."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count, islice
 from typing import Any
 
 import numpy as np
 
-from grouser.bench.engine import BATCHES, CASES, ROLLOUTS, batches, machine, stepped, steps
-from grouser.bench.maps import maps, with_ratio
-from grouser.bench.planning import planning
-from grouser.bench.rounds import Spread, Work, interleave, report_of
+from grouser.bench.engine import (
+    BATCHES,
+    CASES,
+    ROLLOUTS,
+    Case,
+    batches,
+    machine,
+    maps,
+    stepped,
+    steps,
+    with_ratio,
+)  # fmt: skip
+from grouser.bench.rounds import Sample, Spread, Work, cores_of, interleave, report_of
 from grouser.calibration import OnlineFilter, PerturbativeFilter, cut_log, log_of_motion
 from grouser.calibration.calibrate import order
 from grouser.kinematics import Kinematics
 from grouser.logs.log import Sensor
 from grouser.motion import LogProblem, MotionModel, Noise, Perturbative, resolve
 from grouser.odometry import EncoderNoise, Odometry
+from grouser.plan import MPPI, CommandRate, Cost, Goal, TipMargin
+from grouser.simulation import settle
 from grouser.slip import BodySlip
 from grouser.vehicles import vehicle
 
@@ -24,6 +35,12 @@ INTERVALS = 150
 """Two-second intervals at 20 Hz of the simulated log; after the last one the filters continue with the first."""
 TOGETHER, BATCH = 5, 400
 """Updates of a filter in one timing, about 4 to 10 ms, and of odometry, about 5 ms; one timing warms up."""
+
+SAMPLES, PLANNED, PLAN_DT = 1000, 35, 0.08
+"""Samples of a command of the planner, their steps, and the step [s]."""
+THREADS = (1, 2)
+EVERY = 5
+"""Commands take 0.1 to 0.5 s, so they are timed in every fifth round only."""
 
 
 def measure(*, quick: bool = False, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
@@ -34,7 +51,7 @@ def measure(*, quick: bool = False, progress: Callable[[int, int], None] | None 
         "calibration": [_kinematic(), _perturbative()],
         "odometry": [odometry_update()],
         "stepping": [work for case in BATCHES for work in stepped(case)],
-        "planning": planning(),
+        "planning": [work for case in BATCHES for work in commands(case)],
         "maps": maps(),
     }
     works = [work for group in groups.values() for work in group]
@@ -122,3 +139,30 @@ def odometry_update() -> Work:
     update()
     about = {"vehicle": "lru1", "model": "6 slip parameters, process noise, encoder noise"}
     return Work(update, report_of(about, "us_per_update", 2, scale=1e6, more=more))
+
+
+def commands(
+    case: Case, *, samples: int = SAMPLES, steps: int = PLANNED, dt: float = PLAN_DT, threads: Sequence[int] = THREADS
+) -> list[Work]:
+    """Wall time of one MPPI command on rough ground; a command that is not timed warms each of them up."""
+    model, ground = case.model(), case.ground()
+    start = settle(model.vehicle, ground, penetration=model.penetration).state
+    cost = Cost(Goal(8.0, 3.0), TipMargin(), CommandRate())
+    about = {**case.about(), "samples": samples, "steps": steps, "dt": dt}
+
+    def work(n: int) -> Work:
+        controller = MPPI(model, ground, cost, horizon=steps * dt, dt=dt, samples=samples, threads=n)
+
+        def command() -> int:
+            controller.command(start)
+            return 1
+
+        def more(spread: Spread, timings: Sequence[Sample]) -> dict[str, Any]:
+            rate = 1.0 / spread.median
+            speed = {"hertz": round(rate, 2), "steps_per_second": round(rate * samples * steps)}
+            return {**speed, "threads": n, "cores": cores_of(timings), "repeats": len(timings)}
+
+        command()
+        return Work(command, report_of(about, "seconds", 5, clock="wall", more=more), every=EVERY, threads=n)
+
+    return [work(n) for n in threads]

@@ -1,10 +1,11 @@
-"""Speed of the models: CPU time of a step on one core, alone and from Python, and wall time of a batch."""
+"""Speed of the models: CPU time of a step on one core, alone, from Python and on a large map; wall time of a batch."""
 
 import os
 import platform
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +14,8 @@ import numpy as np
 
 from grouser import terrain
 from grouser._version import __version__
-from grouser.bench.rounds import Sample, Spread, Work, report_of
+from grouser.bench.rounds import Sample, Spread, Work, cores_of, report_of
+from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.kinematics import Kinematics
 from grouser.simulation import Simulation, drive, settle, simulate
@@ -26,6 +28,10 @@ from grouser.vehicles import vehicle
 STARTS = 20
 SECONDS = 4.0
 """What each rollout simulates [s]: on this ground and at this speed it stays on the map."""
+SIDE, TILES = 200, 20
+"""Nodes along a side of the small map, 1 m apart; the large one is made of so many of it along each side."""
+MAP_ROLLOUTS, MAP_STEPS, MAP_DT = 40, 100, 0.04
+"""Rollouts in one timing on a map, their steps, and the step [s]: 4 s at 1 m/s stay on one tile."""
 BATCH_EVERY = 5
 """Batches take 0.3 to 1.5 s, so they are timed in every fifth round only."""
 
@@ -100,7 +106,7 @@ def steps(case: Case, dt: float) -> Work:
         return {"realtime_factor": round(1e6 * dt / spread.median, 1), "repeats": len(samples)}
 
     report = report_of({**case.about(), "dt": dt}, "us_per_step", 3, scale=1e6, more=more)
-    return Work(lambda: int(launch_once(1).steps.sum()), report)
+    return Work(partial(_steps_of, launch_once), report)
 
 
 def batches(case: Case) -> list[Work]:
@@ -112,8 +118,7 @@ def batches(case: Case) -> list[Work]:
 
     def work(n: int) -> Work:
         def more(spread: Spread, samples: Sequence[Sample]) -> dict[str, Any]:
-            cores = Spread.of([s.cpu / s.wall for s in samples]).median
-            return {"threads": n, "cores": round(cores, 2), "repeats": len(samples)}
+            return {"threads": n, "cores": cores_of(samples), "repeats": len(samples)}
 
         report = report_of(about, "seconds", 4, clock="wall", more=more)
         return Work(lambda: len(launch_once(n).steps) // 1000, report, every=BATCH_EVERY, threads=n)
@@ -124,7 +129,8 @@ def batches(case: Case) -> list[Work]:
 def stepped(case: Case) -> list[Work]:
     """CPU time per step of a `Simulation` from Python, and of the kernel that takes the same steps in one call."""
     model, ground = case.model(), case.ground()
-    run = simulate(model, ground, drive.arc(case.speed), duration=SECONDS, dt=0.04, velocity=_rest(model))
+    rest = None if isinstance(model, Kinematics) else np.zeros(6 + model.vehicle.n_joints)
+    run = simulate(model, ground, drive.arc(case.speed), duration=SECONDS, dt=0.04, velocity=rest)
     commands, rover = list(run.command[:-1]), Simulation(model, ground, dt=0.04)
     start = rover.state[None]
     held = drive.table(run.command[:-1]).bind(model.vehicle, 0.04)
@@ -148,21 +154,74 @@ def stepped(case: Case) -> list[Work]:
     ]
 
 
-def _rest(model: Kinematics | Dynamics) -> Any:
-    """The velocity of a vehicle at rest; kinematics has none."""
-    return None if isinstance(model, Kinematics) else np.zeros(6 + model.vehicle.n_joints)
+def maps() -> list[Work]:
+    """CPU time of a step of Husky, kinematic and dynamic, on a small map and on a large one with the same hills.
+
+    What is more on the large map is memory that is far away.
+    """
+    rover, works = vehicle("husky"), []
+    small, nodes = hills(), np.arange(1.0 * SIDE * TILES)
+    large = terrain.grid(np.tile(small.settings["heights"], (TILES, TILES)), nodes, nodes)
+    for model in (Kinematics(rover), Dynamics(rover)):
+        kind = "kinematic" if isinstance(model, Kinematics) else "dynamic"
+        for ground, tiles in ((small, 1), (large, TILES)):
+            rng, middle = np.random.default_rng(2), 0.5 * SIDE
+            low, high = (middle - 60.0, middle - 60.0, -3.1), (middle + 60.0, middle + 60.0, 3.1)
+            places = rng.uniform(low, high, (MAP_ROLLOUTS, 3))
+            places[:, :2] += SIDE * rng.integers(0, tiles, (MAP_ROLLOUTS, 2))
+            launch_once = _launcher(model, ground, places, speed=1.0, rollouts=MAP_ROLLOUTS, steps=MAP_STEPS, dt=MAP_DT)
+            launch_once(1)
+            about = {"vehicle": rover.name, "model": kind, "nodes": 2 * [SIDE * tiles], "dt": MAP_DT}
+            works.append(Work(partial(_steps_of, launch_once), report_of(about, "us_per_step", 3, scale=1e6)))
+    return works
+
+
+@cache
+def hills() -> Terrain:
+    """Hills of RMS 2 m with bumps of RMS 0.03 m that repeat after the small map, in single precision."""
+    rng = np.random.default_rng(1)
+    k = np.fft.fftfreq(SIDE)[:, None], np.fft.rfftfreq(SIDE)[None, :]
+    wave = np.maximum(np.hypot(*k), 1.0 / SIDE)
+    rough = np.fft.irfft2(np.fft.rfft2(rng.standard_normal((SIDE, SIDE))) * wave**-2.0, s=(SIDE, SIDE))
+    heights = 2.0 * rough / rough.std() + 0.03 * rng.standard_normal((SIDE, SIDE))
+    return terrain.grid(heights.astype(np.float32), np.arange(1.0 * SIDE), np.arange(1.0 * SIDE))
+
+
+def with_ratio(reports: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Reports in pairs of small and large; the large one says how many times as long its step takes."""
+    return [
+        one
+        for small, large in zip(reports[::2], reports[1::2], strict=True)
+        for one in (small, {**large, "ratio": round(large["us_per_step"] / small["us_per_step"], 3)})
+    ]
+
+
+def _steps_of(launch_once: Callable[[int], Records]) -> int:
+    """Steps that were completed on one thread."""
+    return int(launch_once(1).steps.sum())
 
 
 def _batch(case: Case, *, rollouts: int, seconds: float, dt: float) -> Callable[[int], Records]:
-    """A launch that only needs the number of threads: all else is made ready, outside what is timed."""
-    model, ground = case.model(), case.ground()
-    places = np.random.default_rng(0).uniform((-3.0, -3.0, -3.1), (3.0, 3.0, 3.1), (STARTS, 3)).tolist()
-    at_rest = [
-        settle(model.vehicle, ground, x=x, y=y, yaw=yaw, penetration=model.penetration).state for x, y, yaw in places
-    ]
-    starts = np.array(at_rest)[np.arange(rollouts) % STARTS]
-    drives = [drive.arc(case.speed).bind(model.vehicle, dt)] * rollouts
+    """Rollouts of a case from random places near the origin."""
+    places = np.random.default_rng(0).uniform((-3.0, -3.0, -3.1), (3.0, 3.0, 3.1), (STARTS, 3))
     steps = round(seconds / dt)
+    return _launcher(case.model(), case.ground(), places, speed=case.speed, rollouts=rollouts, steps=steps, dt=dt)
+
+
+def _launcher(
+    model: Kinematics | Dynamics, ground: Terrain, places: FloatArray, *, speed: float, rollouts: int, steps: int,
+    dt: float,
+) -> Callable[[int], Records]:  # fmt: skip
+    """A launch that only needs the number of threads: all else is made ready, outside what is timed.
+
+    places: where rollouts start in turn, x, y [m] and yaw [rad], (n, 3).
+    """
+    at_rest = [
+        settle(model.vehicle, ground, x=x, y=y, yaw=yaw, penetration=model.penetration).state
+        for x, y, yaw in places.tolist()
+    ]
+    starts = np.array(at_rest)[np.arange(rollouts) % len(places)]
+    drives = [drive.arc(speed).bind(model.vehicle, dt)] * rollouts
     velocities = start_velocity(model, ground, drives, starts, None, dt)
     return lambda threads: launch(
         model, ground, drives, starts, dt=dt, steps=steps, every=0, detailed=False, velocities=velocities,

@@ -55,6 +55,11 @@ class Work(NamedTuple):
     """Threads it uses."""
 
 
+def cores_of(samples: Sequence[Sample]) -> float:
+    """Cores that work kept busy: median of CPU time over wall time, a ratio."""
+    return round(Spread.of([s.cpu / s.wall for s in samples]).median, 2)
+
+
 def report_of(
     about: dict[str, Any],
     median: str,

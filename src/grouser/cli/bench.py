@@ -11,6 +11,23 @@ from grouser.cli.values import option
 
 EXAMPLES = ("--json > bench.json", "--quick")
 SPREAD = ("median", "quartiles", "minimum")
+MODEL = {"model": "model", "contact": "contact"}
+TABLES: tuple[tuple[str, str, str, int, dict[str, str], dict[str, str]], ...] = (
+    ("cases", "One core, CPU time per step in µs", "us_per_step", 2,
+     {"vehicle": "vehicle", **MODEL, "dt [s]": "dt:g"}, {"× real time": "realtime_factor:.0f"}),
+    ("batch", "Batch, wall time in s", "seconds", 3,
+     {**MODEL, "rollouts": "rollouts", "each [s]": "seconds_simulated:g", "threads": "threads", "cores": "cores:.1f"},
+     {}),
+    ("calibration", "Online calibration, CPU time of one update by a two-second interval in ms", "ms_per_update", 2,
+     {"filter": "filter", "parameters": "parameters"}, {}),
+    ("planning", "Planning, MPPI commands of Zoë on rough ground, wall time in s", "seconds", 4,
+     {**MODEL, "samples": "samples", "steps": "steps", "dt [s]": "dt:g", "threads": "threads", "cores": "cores:.1f"},
+     {"Hz": "hertz:.1f", "steps/s": "steps_per_second:,"}),
+    ("maps", "Husky on maps with the same hills, CPU time per step in µs", "us_per_step", 2,
+     {"model": "model", "nodes": "nodes"}, {"× small map": "ratio:.2f"}),
+)  # fmt: skip
+"""Key of the JSON, title, key and digits of the median, and columns before and behind the spread: key and format."""
+TEXTS = ("vehicle", "model", "contact", "filter")
 
 
 def bench(
@@ -35,52 +52,10 @@ def bench(
 def _print(result: dict[str, Any]) -> None:
     machine = "{cpu}, {cores} cores, Python {python}, Numba {numba}, Grouser {grouser}"
     typer.echo(machine.format(**result["machine"]))
-    console.print_table(
-        "One core, CPU time per step in µs",
-        ("vehicle", "model", "contact", "dt [s]", *SPREAD, "× real time"),
-        [
-            (c["vehicle"], c["model"], c["contact"], f"{c['dt']:g}", *_spread(c, "us_per_step", 2),
-             f"{c['realtime_factor']:.0f}")
-            for c in result["cases"]
-        ],
-        right=(3, 4, 5, 6, 7),
-    )  # fmt: skip
-    console.print_table(
-        "Batch, wall time in s",
-        ("model", "contact", "rollouts", "each [s]", "threads", "cores", *SPREAD),
-        [
-            (b["model"], b["contact"], str(b["rollouts"]), f"{b['seconds_simulated']:g}", str(b["threads"]),
-             f"{b['cores']:.1f}", *_spread(b, "seconds", 3))
-            for b in result["batch"]
-        ],
-        right=(2, 3, 4, 5, 6, 7, 8),
-    )  # fmt: skip
-    console.print_table(
-        "Online calibration, CPU time of one update by a two-second interval in ms",
-        ("filter", "parameters", *SPREAD),
-        [(c["filter"], str(c["parameters"]), *_spread(c, "ms_per_update", 2)) for c in result["calibration"]],
-        right=(1, 2, 3, 4),
-    )
-    console.print_table(
-        "Planning, MPPI commands of Zoë on rough ground, wall time in s",
-        ("model", "contact", "samples", "steps", "dt [s]", "threads", "cores", *SPREAD, "Hz", "steps/s"),
-        [
-            (p["model"], p["contact"], str(p["samples"]), str(p["steps"]), f"{p['dt']:g}", str(p["threads"]),
-             f"{p['cores']:.1f}", *_spread(p, "seconds", 4), f"{p['hertz']:.1f}", f"{p['steps_per_second']:,}")
-            for p in result["planning"]
-        ],
-        right=(2, 3, 4, 5, 6, 7, 8, 9, 10, 11),
-    )  # fmt: skip
-    console.print_table(
-        "Husky on maps with the same hills, CPU time per step in µs",
-        ("model", "nodes", *SPREAD, "× small map"),
-        [
-            (m["model"], "{} × {}".format(*m["nodes"]), *_spread(m, "us_per_step", 2),
-             f"{m['ratio']:.2f}" if "ratio" in m else "")
-            for m in result["maps"]
-        ],
-        right=(1, 2, 3, 4, 5),
-    )  # fmt: skip
+    for key, title, median, digits, before, behind in TABLES:
+        heads = (*before, *SPREAD, *behind)
+        rows = [[*_cells(row, before), *_spread(row, median, digits), *_cells(row, behind)] for row in result[key]]
+        console.print_table(title, heads, rows, right=[i for i, head in enumerate(heads) if head not in TEXTS])
     took = "from Python{} takes {} µs (quartiles {}, minimum {})"
     odometry = result["odometry"]
     said = f"\nstreaming odometry of {odometry['vehicle']} with {odometry['model']}: one update"
@@ -89,6 +64,12 @@ def _print(result: dict[str, Any]) -> None:
         spread = took.format(" (Simulation)", *_spread(one, "us_per_step", 1))
         alone = f"{one['us_kernel']:.1f} µs in the kernel, {one['us_overhead']:.1f} µs more"
         typer.echo(f"one {one['model']} step of {one['vehicle']} {spread}: {alone}")
+
+
+def _cells(row: dict[str, Any], columns: dict[str, str]) -> list[str]:
+    """Cells of some columns; empty where a row has no such value."""
+    found = [(row.get(key, ""), form) for key, _, form in (one.partition(":") for one in columns.values())]
+    return [" × ".join(map(str, v)) if isinstance(v, list) else format(v, form if v != "" else "") for v, form in found]
 
 
 def _spread(row: dict[str, Any], median: str, digits: int) -> tuple[str, str, str]:

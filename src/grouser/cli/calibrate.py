@@ -1,9 +1,9 @@
-"""`grouser calibrate`: a driving log to a calibrated model."""
+"""`grouser calibrate`: a driving log to a calibrated model; with --share several logs, a ground each."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -12,12 +12,10 @@ from typing import Annotated, Any
 import typer
 
 import grouser as gr
-from grouser.cli import console, many_logs, values
-from grouser.cli.carried import Carried, said_of_change
-from grouser.cli.values import option
-from grouser.cli.wanted import MODELS, Wanted
+from grouser.cli import console, values
+from grouser.cli.values import one_of, option, positive
+from grouser.cli.wanted import MODELS, Carried, Wanted
 from grouser.errors import GrouserError
-from grouser.pictures import picture_suffix
 
 EXAMPLES = (
     "drive.csv --manifest log.toml --out fit.toml",
@@ -32,8 +30,15 @@ LEARNED = ("slip.c", "slip.beyond_")
 """How names of a learned correction begin."""
 NOTHING: Mapping[str, float] = MappingProxyType({})
 GROUPS = ("slip", "sensor", "noise", "model", "contact", "actuator", "powertrain")
-modelling, fitting, followed = (partial(option, panel=name) for name in ("Model", "Fitting", "Following"))
-together, learning = (partial(option, panel=name) for name in ("Several logs", "Online"))
+modelling, fitting, learning, followed = (
+    partial(option, panel=name) for name in ("Model", "Fitting", "Online", "Following")
+)
+
+
+def _gate(value: float, name: str) -> float:
+    if not value > 0.0:
+        raise GrouserError(f"{name}: {value:g} is not a positive number; inf rejects nothing")
+    return value
 
 
 def calibrate(
@@ -46,22 +51,42 @@ def calibrate(
         str,
         option(
             "best of several (default), kinematic, dynamic or another. "
-            f"All are {', '.join(MODELS)}; best keeps the one with the highest held-out likelihood."
+            f"All are {', '.join(MODELS)}; best keeps the one with the highest held-out likelihood.",
+            check=one_of(*MODELS),
         ),
     ] = MODELS[0],
     start_velocity: Annotated[
-        str, modelling("Dynamic: velocity at the start by poses (with gyro and wheels) or wheels.")
+        str,
+        modelling(
+            "Dynamic: velocity at the start by poses (with gyro and wheels) or wheels.", check=one_of("poses", "wheels")
+        ),
     ] = "poses",
-    contact: Annotated[str | None, modelling("Dynamic: piecewise-linear (default) or pacejka.")] = None,
+    contact: Annotated[
+        str | None,
+        modelling("Dynamic: piecewise-linear (default) or pacejka.", check=one_of("piecewise-linear", "pacejka")),
+    ] = None,
     terrain: Annotated[str | None, modelling("The ground, if attitude is not measured; dynamic: default flat.")] = None,
     parameters: Annotated[str | None, option("Names or groups, with commas; default: a first fit's.")] = None,
     interval: values.Interval = None,
-    distance: Annotated[float | None, fitting("Length of predictions, m; instead of --interval.")] = None,
-    stride: Annotated[float | None, fitting("From start to start, s; less than --interval overlaps.")] = None,
+    distance: Annotated[
+        float | None, fitting("Length of predictions, m; instead of --interval.", check=positive)
+    ] = None,
+    stride: Annotated[
+        float | None, fitting("From start to start, s; less than --interval overlaps.", check=positive)
+    ] = None,
     online: Annotated[bool, fitting("Filter interval by interval; default: least squares on all.", "--online")] = False,
-    loss: Annotated[str, fitting("Outliers: mixture gives them no weight, huber or cauchy less; none.")] = "mixture",
-    noise_form: Annotated[str, modelling("Process noise: diagonal, full or cholesky.")] = "diagonal",
-    gate: Annotated[float, fitting("Online: squared Mahalanobis distance of an outlier.")] = 1e4,
+    loss: Annotated[
+        str,
+        fitting(
+            "Outliers: mixture gives them no weight, huber or cauchy less; none.",
+            check=one_of("mixture", "huber", "cauchy", "none"),
+        ),
+    ] = "mixture",
+    noise_form: Annotated[
+        str,
+        modelling("Process noise: diagonal, full or cholesky.", check=one_of("diagonal", "full", "cholesky")),
+    ] = "diagonal",
+    gate: Annotated[float, fitting("Online: squared Mahalanobis distance of an outlier.", check=_gate)] = 1e4,
     prior: Annotated[list[str] | None, fitting("name=value:sigma, prior of a parameter; may be repeated.")] = None,
     start: Annotated[
         Path | None, learning("A fit to carry on: its values and covariance are the prior.", "--from")
@@ -69,18 +94,18 @@ def calibrate(
     memory: Annotated[Path | None, learning("Grounds to recall and to add to (.toml); made if missing.")] = None,
     steady: Annotated[bool, learning("One ground throughout: slip neither wanders nor changes.", "--steady")] = False,
     split: Annotated[float | None, fitting("Judge on what follows this share of the log; 1: hold nothing out.")] = None,
-    shared: Annotated[bool, together("Fit one vehicle and a ground to each log.", "--share")] = False,
-    label: Annotated[str | None, together("With --share: a label of the manifest that names the ground.")] = None,
-    jobs: many_logs.Jobs = 1,
-    scheduler: many_logs.Scheduler = None,
-    out: Annotated[Path | None, option("File for the fit (.toml).")] = None,
-    plot: Annotated[Path | None, option("Parameters over time, into a .png, .svg or .pdf file.")] = None,
+    shared: Annotated[bool, values.together("Fit one vehicle and a ground to each log.", "--share")] = False,
+    label: Annotated[str | None, values.together("With --share: a label that names the ground.")] = None,
+    jobs: values.Jobs = 1,
+    scheduler: values.Scheduler = None,
+    out: Annotated[Path | None, values.toml_file("File for the fit (.toml).")] = None,
+    plot: Annotated[Path | None, values.picture("Parameters over time, into a .png, .svg or .pdf file.")] = None,
     list_parameters: Annotated[
         bool, option("Print the parameters that can be calibrated, and stop.", "--list-parameters")
     ] = False,
     following: Annotated[bool, option("Calibrate while the log is being written; Ctrl-C ends it.", "--follow")] = False,
     checkpoint: Annotated[Path | None, followed("State to continue from after a stop (.toml).")] = None,
-    poll: Annotated[float, followed("Seconds between looks at the file.")] = 0.5,
+    poll: Annotated[float, followed("Seconds between looks at the file.", check=positive)] = 0.5,
     idle_exit: Annotated[float | None, followed("End when the file has not grown for this time, s.")] = None,
     as_json: console.Json = False,
 ) -> None:
@@ -101,39 +126,31 @@ def calibrate(
     if not logs:
         raise GrouserError("LOG: is missing; name a driving log, or give --list-parameters")
     length, far = values.prediction(interval, distance)
-    values.one_of(loss, ("mixture", "huber", "cauchy", "none"), "--loss")
-    if out is not None and out.suffix.lower() != ".toml":
-        raise GrouserError(f"--out: {out} must end in .toml; a fit is a file of that kind")
-    if not gate > 0.0:
-        raise GrouserError(f"--gate: {gate:g} is not a positive number; inf rejects nothing")
-    online_only = {"--memory": memory, "--steady": steady or None}
     if not (online or following):
-        values.refuse(online_only, "is for --online and --follow; add one of them, or leave this out")
+        given_online = {"--memory": memory, "--steady": steady or None}
+        values.refuse(given_online, "is for --online and --follow; add one of them, or leave this out")
     if start is not None:
         asked: dict[str, Any] = {
-            "--model": None if model == "best" else model,
-            "--parameters": parameters,
-            "--prior": prior or None,
-        }
-        asked |= {"--share": shared or None, "--vehicle": vehicle}
-        asked |= {"--noise-form": None if noise_form == "diagonal" else noise_form}
+            "--model": None if model == "best" else model, "--parameters": parameters, "--prior": prior or None,
+            "--share": shared or None, "--vehicle": vehicle,
+            "--noise-form": None if noise_form == "diagonal" else noise_form,
+        }  # fmt: skip
         values.refuse(asked, "belongs to the fit of --from; leave it out")
-        values.refuse(
-            {"--split": split}, "is not for --from, which judges each interval before it is used; leave it out"
-        )
-    cut: dict[str, Any] = {
-        "interval": length, "distance": far, "gate": gate,
-        "stride": None if stride is None else values.positive(stride, "--stride"),
-    }  # fmt: skip
+        why = "is not for --from, which judges each interval before it is used; leave it out"
+        values.refuse({"--split": split}, why)
     for path in (out, plot, checkpoint, memory):
         if path is not None and not path.parent.is_dir():
             raise GrouserError(f"{path}: its folder does not exist")
-    if plot is not None:
-        picture_suffix(plot)
-    machines = many_logs.Machines(jobs, scheduler)
-    if machines.several and (following or shared or start is not None or split == 1.0 or model != "best"):
-        name = "--scheduler" if jobs == 1 else "--jobs"
-        raise GrouserError(f"{name}: processes share the models of --model best, each one; leave this out")
+    elsewhere = None
+    if jobs > 1 or scheduler is not None:
+        if following or shared or start is not None or split == 1.0 or model != "best":
+            name = "--scheduler" if jobs == 1 else "--jobs"
+            raise GrouserError(f"{name}: processes share the models of --model best, each one; leave this out")
+        from grouser.cli import many_logs
+
+        elsewhere = partial(many_logs.attempts_on, logs, manifest, given, jobs=jobs, scheduler=scheduler)
+    cut: dict[str, Any] = {"interval": length, "distance": far, "gate": gate, "stride": stride}
+    carried = Carried(start, memory, steady, terrain)
     if following:
         if interval == "whole":
             raise GrouserError("--interval: whole runs are known only once they ended; --follow needs seconds")
@@ -142,19 +159,16 @@ def calibrate(
         from grouser.cli.follow import follow
 
         values.refuse({"--plot": plot, "--split": split}, "is not for --follow; leave it out")
-        carried = Carried(start, memory, steady, terrain)
         follow(
-            logs, manifest, given, cut, carried=carried, checkpoint=checkpoint, out=out,
-            poll=values.positive(poll, "--poll"), idle_exit=idle_exit, as_json=as_json,
+            logs, manifest, given, cut, carried=carried, checkpoint=checkpoint, out=out, poll=poll, idle_exit=idle_exit,
+            as_json=as_json,
         )  # fmt: skip
         return
     if shared:
-        from grouser.cli.share import share as share_logs
-
-        values.refuse(
-            {"--plot": plot, "--split": split, "--online": online or None}, "is not for --share; leave it out"
-        )
-        share_logs(logs, manifest, given, {**cut, "loss": loss, "label": label}, out=out, as_json=as_json)
+        wrong = {"--plot": plot, "--split": split, "--online": online or None}
+        values.refuse(wrong, "is not for --share; leave it out")
+        del cut["gate"]  # of a filter
+        _share(logs, manifest, given, {**cut, "loss": loss, "label": label}, out=out, as_json=as_json)
         return
     values.refuse({"--checkpoint": checkpoint, "--idle-exit": idle_exit}, "is for --follow; add it, or leave this out")
     values.refuse({"--label": label}, "is for --share; add it, or leave this out")
@@ -165,18 +179,14 @@ def calibrate(
     log = console.read_log(logs, manifest)
     if interval is None:
         cut["interval"] = None  # the length that suits the logs
-    carried = Carried(start, memory, steady, terrain)
-    elsewhere = partial(many_logs.attempts_on, machines, logs, manifest, given) if machines.several else None
     more = {"online": online, "loss": loss, "whole": interval == "whole", "elsewhere": elsewhere}
     fit, choice = _best(given, log, split, {**cut, **more}, carried)
     if out is not None:
         fit.save(out)
     if plot is not None:
         fit.plot(plot)
-    summary = fit.summary()
     known = carried.sigma
-    for p in fit.parameters:
-        summary["parameters"][p.name] |= {"prior": p.value, "prior_sigma": known.get(p.name, p.sigma)}
+    summary = _with_priors(fit, fit.summary(), known)
     summary["training"] |= {"part": "the whole log", "segments": log.n_segments}
     result = {
         "model": choice.name, "tried": {name: one.summary() for name, one in choice.tried.items()},
@@ -186,8 +196,19 @@ def calibrate(
     console.emit(result, as_json, lambda _: _print(fit, choice, split, log, known), (out, plot, memory))
     if not as_json:
         again = f"calibrate {logs[0]} --manifest {manifest} --out fit.toml"
-        then = f"evaluate ANOTHER_LOG --manifest {manifest} --fit {out}"
-        typer.echo(f"next: grouser {again if out is None else then}")
+        typer.echo(f"next: grouser {again if out is None else _then(manifest, out)}")
+
+
+def _then(manifest: Path, fit: Path) -> str:
+    """The command that follows a calibration."""
+    return f"evaluate ANOTHER_LOG --manifest {manifest} --fit {fit}"
+
+
+def _with_priors(fit: gr.Fit, summary: dict[str, Any], known: Mapping[str, float] = NOTHING) -> dict[str, Any]:
+    """A summary for JSON, with the prior of each parameter; `known`: as in `print_parameters`."""
+    for p in fit.parameters:
+        summary["parameters"][p.name] |= {"prior": p.value, "prior_sigma": known.get(p.name, p.sigma)}
+    return summary
 
 
 def _best(
@@ -197,41 +218,43 @@ def _best(
     cut = {name: options[name] for name in ("interval", "distance", "stride")}
     learner = {name: options[name] for name in ("gate", "loss", "online")}
     length = {**cut, "interval": 2.0 if cut["interval"] is None and not options["whole"] else cut["interval"]}
-
-    def nothing_compared(fit: gr.Fit, name: str) -> tuple[gr.Fit, gr.calibration.Choice]:
-        plain = gr.evaluate(fit, log, interval=length["interval"], distance=cut["distance"]).baseline
-        chosen = gr.calibration.Choice(name=name, fit=fit, tried={}, baseline=plain, folds=0, by="", refused={})
-        return fit, chosen
-
+    choice, parameters = None, None
+    model: Any
     if carried.start is not None:
-        with console.progress(f"carrying on {carried.start.name}") as report:
-            fit = carried.calibrated(carried.fit(), log, progress=report, **length, **learner)
-        return nothing_compared(fit, "carried on")
-    wanted = given.candidates(log)
-    if split == 1.0:
-        first = wanted[0]
+        model, name, what = carried.fit(), "carried on", f"carrying on {carried.start.name}"
+    elif split == 1.0:
+        first = given.candidates(log)[0]
         if first.learns:
             raise GrouserError("--model: a correction is chosen by what was held out; leave --split 1 out")
-        with console.progress(f"calibrating, {first.name} model") as report:
-            fit = carried.calibrated(first.motion, log, first.parameters, progress=report, **length, **learner)
-        return nothing_compared(fit, first.name)
+        model, parameters, name = first.motion, first.parameters, first.name
+        what = f"calibrating, {name} model"
+    else:
+        choice = _chosen(given.candidates(log), log, {"split": split, "loss": options["loss"], **cut}, options)
+        if not options["online"]:
+            return choice.fit, choice
+        model, parameters, name = choice.fit.model, list(choice.fit.parameters), choice.name
+        what = f"filtering, {name} model"
+    with console.progress(what) as report:
+        fit = carried.calibrated(model, log, parameters, progress=report, **length, **learner)
+    if choice is None:
+        plain = gr.evaluate(fit, log, interval=length["interval"], distance=cut["distance"]).baseline
+        choice = gr.calibration.Choice(name=name, fit=fit, tried={}, baseline=plain, folds=0, by="", refused={})
+    return fit, choice
+
+
+def _chosen(
+    wanted: list[gr.calibration.Candidate], log: gr.Log, judged: dict[str, Any], options: dict[str, Any]
+) -> gr.calibration.Choice:
+    """The candidate that predicts held-out parts of the log best."""
     with console.progress(f"calibrating, {', '.join(one.name for one in wanted)}") as report:
         done = dict[str, float]()
 
         def part(name: str, step: int, steps: int) -> None:
             done[name] = step / steps
-            if report is not None:
-                report(round(100 * sum(done.values()) / len(wanted)), 100)
+            report(round(100 * sum(done.values()) / len(wanted)), 100)
 
-        judged = {"split": split, "loss": options["loss"], **cut}
-        elsewhere = options["elsewhere"] and options["elsewhere"](judged, report)
-        choice = gr.calibration.choose(log, wanted, progress=part, attempts=elsewhere, **judged)
-    if not options["online"]:
-        return choice.fit, choice
-    with console.progress(f"filtering, {choice.name} model") as report:
-        parameters = list(choice.fit.parameters)
-        fit = carried.calibrated(choice.fit.model, log, parameters, progress=report, **length, **learner)
-    return fit, choice
+        elsewhere = options["elsewhere"] and options["elsewhere"](judged, progress=report)
+        return gr.calibration.choose(log, wanted, progress=part, attempts=elsewhere, **judged)
 
 
 def _held_out(choice: gr.calibration.Choice, split: float | None) -> dict[str, Any] | None:
@@ -311,7 +334,7 @@ def _print(
     if t.overlapping:
         typer.echo("intervals overlap, so the uncertainties above are too small")
     for change in fit.changes:
-        typer.echo(said_of_change(change))
+        typer.echo(console.change_of_ground(change))
     for line in log.report.lines()[1:]:
         typer.echo(line)
     if not choice.tried:
@@ -322,18 +345,14 @@ def _print(
         return
     judged = choice.tried[choice.name].errors
     typer.echo(f"held-out errors of {len(judged.error)} intervals; {_parts(choice, split)}:")
-    plain = choice.baseline.summary(consistency=False)
-    rows = [("plain odometry", f"{plain['position_rms']:.3f}", f"{plain['yaw_rms_deg']:.2f}", "", "", "")]
-    for name, one in choice.tried.items():
-        s = one.summary()
-        kept = "kept" if name == choice.name and len(choice.tried) > 1 else ""
-        cells = (
-            f"{s['position_rms']:.3f}",
-            f"{s['yaw_rms_deg']:.2f}",
-            f"{s['nees']:.2f}",
-            f"{s['log_likelihood']:.2f}",
-        )
-        rows.append((name, *cells, kept))
+    sets = {"plain odometry": choice.baseline.summary(consistency=False)}
+    sets |= {name: one.summary() for name, one in choice.tried.items()}
+    formats = {"position_rms": ".3f", "yaw_rms_deg": ".2f", "nees": ".2f", "log_likelihood": ".2f"}
+    kept = choice.name if len(choice.tried) > 1 else ""
+    rows = [
+        (name, *(format(s[key], form) if key in s else "" for key, form in formats.items()), "kept" * (name == kept))
+        for name, s in sets.items()
+    ]
     columns = ("model", "position rms, m", "yaw rms, °", "NEES", "log-likelihood", "")
     console.print_table("", columns, rows, right=(1, 2, 3, 4))
     for name, why in choice.refused.items():
@@ -357,3 +376,58 @@ def print_parameters(fit: gr.Fit, title: str, known: Mapping[str, float] = NOTHI
     columns = ("parameter", "value", "1σ", "prior", "unit", "meaning")
     shown = len(columns) if console.is_wide() else len(columns) - 1  # meanings would fold
     console.print_table("", columns[:shown], [row[:shown] for row in rows], right=(1,))
+
+
+def _share(
+    logs: Sequence[Path], manifest: Path, given: Wanted, options: dict[str, Any], *, out: Path | None, as_json: bool
+) -> None:
+    """Fit every candidate to all logs together; keep that which predicts logs left out best."""
+    if given.model == "corrected":
+        raise GrouserError("--model: a correction is learned from one ground; --share fits any other model")
+    read = [console.read_log([path], manifest) for path in logs]
+    tried = {}
+    for one in given.candidates(read[0]):
+        if one.learns:
+            continue
+        with console.progress(f"calibrating {len(read)} logs together, {one.name} model") as report:
+            tried[one.name] = gr.calibration.calibrate_together(
+                one.motion, read, one.parameters, progress=report, **options
+            )
+    if not tried:
+        raise GrouserError(f"--model: {given.model} cannot be fitted to several logs together; use perturbative")
+    model = max(tried, key=lambda name: tried[name].log_likelihood)
+    found = tried[model]
+    if out is not None:
+        found.fit.save(out)
+    likelihoods = {name: one.log_likelihood for name, one in tried.items()}
+    result = {
+        "model": model, "tried": {name: {"log_likelihood": value} for name, value in likelihoods.items()},
+        **_with_priors(found.fit, found.summary()), "vehicle": found.fit.model.vehicle.name, "fit": out, "plot": None,
+    }  # fmt: skip
+    console.emit(result, as_json, lambda _: _print_shared(found, model, likelihoods), (out,))
+    if not as_json:
+        typer.echo(f"next: {'add --out fit.toml to keep it' if out is None else f'grouser {_then(manifest, out)}'}")
+
+
+def _print_shared(found: gr.calibration.SharedFit, model: str, likelihoods: dict[str, float]) -> None:
+    fit = found.fit
+    title = f"{fit.model.vehicle.name}, {model} model: {len(found.grounds)} grounds, {fit.training.intervals} intervals"
+    print_parameters(fit, f"{title}; of the grounds the mean")
+    typer.echo("")
+    columns = ("of each ground", *(f"{k + 1}" for k in range(len(found.grounds))), "spread, 1σ")
+    rows = [
+        (name, *(f"{g.values[name]:.3f} ± {g.sigma[name]:.3f}" for g in found.grounds), f"{found.spread[name]:.3f}")
+        for name in found.own
+    ]
+    console.print_table("", columns, rows, right=range(1, len(columns)))
+    typer.echo("\nerrors on each ground, predicted from the other grounds with the spread between them:")
+    for k, (g, errors) in enumerate(zip(found.grounds, found.left_out, strict=True)):
+        one = errors.summary()
+        each = f"{g.intervals} intervals, {one['position_rms']:.3f} m, {one['yaw_rms_deg']:.2f}° rms"
+        own = f"with its own values {g.position_rms:.3f} m, {math.degrees(g.yaw_rms):.2f}°"
+        typer.echo(f"  {k + 1}  {g.name}: {each}, 95 % ellipses hold {100 * one['inside_95']:.0f} %; {own}")
+    if len(likelihoods) > 1:
+        others = ", ".join(f"{name} {value:.3f}" for name, value in likelihoods.items())
+        typer.echo(f"kept: highest likelihood of grounds left out ({others})")
+    if not found.converged:
+        typer.echo("the fit has not converged; leave out parameters that the logs do not determine")

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import grouser as gr
-from grouser.cli import console
+from grouser.cli import console, values
 from grouser.cli.values import option
-from grouser.errors import GrouserError
+from grouser.errors import GrouserError, VehicleError
 from grouser.files import read_limited, write_whole
 from grouser.logs.log import JOINTS
 from grouser.logs.report import counted
-from grouser.pictures import SUFFIXES as PICTURES
 
 if TYPE_CHECKING:
     from grouser.logs.assess import Assessment
@@ -45,15 +44,15 @@ def check(
         ),
     ] = None,
     manifest: Annotated[Path | None, option("Meaning of the columns or topics of a log (.toml).")] = None,
-    write: Annotated[Path | None, option("Write the draft of a side file or manifest (.toml).")] = None,
-    vehicle: Annotated[str | None, option("Of a log without a manifest: whose joints the draft names.")] = None,
-    out: Annotated[Path | None, option("Picture of a terrain: .png .svg or .pdf.")] = None,
+    write: Annotated[Path | None, values.toml_file("Write the draft of a side file or manifest (.toml).")] = None,
+    vehicle: Annotated[str | None, option("Of a log without a manifest: vehicle for the draft.")] = None,
+    out: Annotated[Path | None, values.picture("Picture of a terrain: .png .svg or .pdf.")] = None,
     installation: Annotated[
         bool, option("Print versions, processor and origin of compiled kernels.", "--installation")
     ] = False,
     as_json: console.Json = False,
 ) -> None:
-    """Read a file and print what is in it, or what is wrong with it.
+    """Check a file: print what it holds, or what is wrong with it.
 
     Several files are the parts of one log.
     """
@@ -66,20 +65,11 @@ def check(
     if not files:
         raise GrouserError("FILE: is missing; name one, or give --installation; see: grouser check --help")
     file, drawn = files[0], list[Path]()
-    is_urdf = file.suffix.lower() in (".urdf", ".xacro")
-    if write is not None:
-        check_draft(write)
-    if out is not None and (manifest is not None or out.suffix.lower() not in PICTURES):
-        raise GrouserError(f"--out: {out} must end in {' or '.join(PICTURES)}; it is a picture of a terrain")
-    if is_urdf and len(files) == 1 and manifest is None and out is None:
-        from grouser.cli.check_urdf import look_at_urdf
-
-        kind, words, numbers = look_at_urdf(file, write)
-    elif manifest is not None:
-        kind, words, numbers = _log(files, manifest)
-    elif len(files) > 1:
+    if write is not None and write.exists():
+        raise GrouserError(f"--write: {write} exists and is not overwritten; remove it, or give another name")
+    if manifest is None and len(files) > 1:
         raise GrouserError(f"{len(files)} files are given; several files must be parts of one log, with --manifest")
-    elif _is_terrain(file):
+    if manifest is None and _is_terrain(file):
         from grouser.cli.check_terrain import look
 
         words, numbers, drawn = look(str(file), out)
@@ -87,29 +77,21 @@ def check(
     elif out is not None:
         raise GrouserError(f"--out: draws a terrain, and {file} is none; leave it out")
     else:
-        kind, words, numbers = _look(file, vehicle)
-    if write is not None and not is_urdf:
+        kind, words, numbers = _look(file, vehicle, write) if manifest is None else _log(files, manifest)
+    if write is not None and "written" not in numbers:
         if "manifest" not in numbers:
             raise GrouserError(
                 f"--write: {file} is a {kind}; a draft is made of a URDF, or of a log without --manifest; leave it out"
             )
         write_whole(write, lambda stream: stream.write(numbers["manifest"].encode()), GrouserError)
     result = {"file": file, "kind": kind, **numbers, "files": drawn}
-    errors = sum(one["severity"] == "error" for one in numbers.get("problems", ()))
+    severities = [one["severity"] for one in numbers.get("problems", ())]
+    errors, warned = severities.count("error"), severities.count("warning") if kind == "vehicle" else 0
     found = counted(errors, "error") if errors else "no errors"
-    warned = sum(one["severity"] == "warning" for one in numbers.get("problems", ())) if kind == "vehicle" else 0
     found += f", {counted(warned, 'warning')}" if warned else ""
     console.emit(result, as_json, lambda _: typer.echo(f"{file}: a {kind}, {found}\n{words}"), drawn)
     if errors:
         raise typer.Exit(2)
-
-
-def check_draft(file: Path) -> None:
-    """Refuse a file that a draft must not be written to."""
-    if file.suffix.lower() != ".toml":
-        raise GrouserError(f"--write: {file} does not end in .toml; a draft does")
-    if file.exists():
-        raise GrouserError(f"--write: {file} exists and is not overwritten; remove it, or give another name")
 
 
 def _is_terrain(file: Path) -> bool:
@@ -120,12 +102,14 @@ def _is_terrain(file: Path) -> bool:
     return named is not None and (Path(named).suffix.lower() != ".npz" or not file.is_file() or _holds_terrain(file))
 
 
-def _look(file: Path, vehicle: str | None = None) -> Found:
+def _look(file: Path, vehicle: str | None, write: Path | None) -> Found:
     """Any file but a terrain or a log with its manifest."""
     from grouser.logs.raw import is_bag
     from grouser.terrain.files import SUFFIXES
 
     suffix = file.suffix.lower()
+    if suffix in (".urdf", ".xacro"):
+        return _urdf(file, write)
     if (suffix in (".csv", ".tsv") and file.is_file()) or (is_bag(file) and file.exists()):
         return _unread(file, vehicle)
     if not file.is_file():
@@ -133,14 +117,57 @@ def _look(file: Path, vehicle: str | None = None) -> Found:
     if suffix == ".toml" and b"grouser/log@" in read_limited(file, 1_000_000, GrouserError):
         return _manifest(file)
     if suffix == ".toml":
-        from grouser.cli.vehicles import vehicle_found
-
-        return vehicle_found(gr.vehicle(file))
+        return _vehicle(gr.vehicle(file))
     if suffix == ".npz":
         run = gr.Run.load(file)
         return "run", "\n".join([repr(run)[1:-1], *_ground_kept(run)]), run.summary()
     known = ", ".join(dict.fromkeys((".toml", ".urdf", ".xacro", *SUFFIXES, ".csv", ".bag", ".db3", ".mcap")))
     raise GrouserError(f"{file}: is of no known kind; files that can be checked end in {known}")
+
+
+def _vehicle(vehicle: gr.Vehicle) -> Found:
+    """A vehicle, with warnings of what is implausible."""
+    from grouser.cli.vehicles import summary
+    from grouser.vehicles.plausible import implausible
+
+    problems = [{"severity": "warning", "problem": sentence} for sentence in implausible(vehicle)]
+    words = [vehicle.summary(), *(f"warning: {one['problem']}" for one in problems)]
+    return "vehicle", "\n".join(words), {**summary(vehicle), "problems": problems}
+
+
+def _urdf(file: Path, write: Path | None) -> Found:
+    """The vehicle of a URDF with its side file; that is drafted if there is none, or one is to be written."""
+    from grouser.vehicles.urdf import read_urdf, vehicle_of
+    from grouser.vehicles.urdf_draft import draft
+    from grouser.vehicles.urdf_model import read_robot
+    from grouser.vehicles.urdf_side import parse_side, side_path
+
+    place = side_path(file)
+    if write is None and place.exists():
+        return _vehicle(read_urdf(file))
+    robot = read_robot(file)
+    made = draft(robot, file)
+    try:
+        _, words, numbers = _vehicle(vehicle_of(robot, parse_side(made.text, place.name), file))
+    except VehicleError as error:
+        words, numbers = "", {"problems": []}
+        if not made.missing:
+            made.missing.append(f"the draft makes no vehicle: {error}")
+    errors = [{"severity": "error", "problem": one} for one in made.missing]
+    numbers["problems"] = [*errors, *numbers["problems"]]
+    lines = (
+        [words] * bool(words) + [f"error: {one}" for one in made.missing] + [f"guess: {one}" for one in made.guesses]
+    )
+    if write is not None:
+        write_whole(write, lambda stream: stream.write(made.text.encode()), GrouserError)
+        lines.append(f"wrote {write}; look through its comments")
+        if write.resolve() != place.resolve():
+            lines.append(f"it is used when it is called {place}")
+    else:
+        how = f"write it with --write {place}, and look through its comments"
+        lines += [f"there is no {place.name}; a draft of it ({how}):", "", made.text.rstrip("\n")]
+    found = {"drafted": True, "side_file": made.text, "guesses": made.guesses, "written": write}
+    return "vehicle", "\n".join(lines), {**numbers, **found}
 
 
 def _ground_kept(run: gr.Run) -> list[str]:
@@ -154,7 +181,7 @@ def _ground_kept(run: gr.Run) -> list[str]:
 
 
 def _holds_terrain(file: Path) -> bool:
-    """Whether an archive calls itself a terrain; anything else is read as a run, which reports what is wrong."""
+    """Whether the schema of an archive is that of a terrain; any other is read as a run, which reports errors."""
     import numpy as np
 
     try:

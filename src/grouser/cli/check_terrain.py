@@ -20,13 +20,11 @@ SHARES = (50, 95, 99)
 
 def look(text: str, out: Path | None) -> tuple[str, dict[str, Any], list[Path]]:
     """Words and numbers on a terrain file or a part of it, and the picture that was drawn of it."""
-    with console.slowly(f"reading {text:.60}") as report:
+    with console.progress(f"reading {text:.60}", patience=console.SLOW) as report:
         ground = gr.terrain.parse(text, progress=report)
-    files = []
-    if out is not None:
-        values.make_folder(out.parent)
-        ground.plot(out)
-        files = [out]
+    files = values.make_folders([out])
+    for file in files:
+        ground.plot(file)
     numbers = facts(ground)
     words = console.pair_lines(_pairs(ground, numbers))
     words += [f"note: {note}" for note in ground.notes]

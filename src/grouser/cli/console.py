@@ -8,7 +8,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -17,6 +17,7 @@ import typer
 import grouser as gr
 
 Progress = Callable[[int, int], None]
+Words = Callable[[int, int, float], str]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
@@ -26,6 +27,8 @@ SLOW = 1.0
 """Seconds of reading after which a bar appears."""
 SPARSE = 5.0
 """Seconds between progress lines where there is no terminal."""
+PERCENT = ("TaskProgressColumn", "TimeElapsedColumn")
+"""Columns of a progress bar, as Rich calls them."""
 
 
 def print_json(value: dict[str, Any]) -> None:
@@ -53,26 +56,33 @@ def check_status(run: gr.Run) -> None:
         raise typer.Exit(INTERRUPTED if run.status == "interrupted" else 1)
 
 
-def happened_pairs(result: dict[str, Any]) -> list[tuple[str, str]]:
-    """Tilt, tip margin, slip, slide and energy of a run's summary, for people; what is not known has no line."""
-    known = {
-        "largest_tilt_deg": ("largest tilt", "{:.1f}°"),
-        "least_tip_margin_deg": ("least tip margin", "{:.1f}°"),
-        "largest_slip": ("largest slip", "{} %"),
-        "energy": ("energy", "{:.0f} J"),
-    }
-    values = {key: result[key] for key in known if result.get(key) is not None}
-    if "largest_slip" in values:
-        values["largest_slip"] = f"{100.0 * values['largest_slip']:.1f}"
-    pairs = [(known[key][0], known[key][1].format(value)) for key, value in values.items()]
+def outcome_pairs(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """Tilt, tip margin, slip, slide and energy of a run's summary, as text; unknown values are left out."""
+    formats = (
+        ("largest_tilt_deg", 1.0, "largest tilt", "{:.1f}°"),
+        ("least_tip_margin_deg", 1.0, "least tip margin", "{:.1f}°"),
+        ("largest_slip", 100.0, "largest slip", "{:.1f} %"),
+        ("energy", 1.0, "energy", "{:.0f} J"),
+    )
     slid = f"{result['slid']:.2f} m in {result['sliding_time']:.2f} s" if result["slid"] else "no"
+    known = [one for one in formats if result.get(one[0]) is not None]
+    pairs = [(name, text.format(scale * result[key])) for key, scale, name, text in known]
     return [*pairs, ("slid", slid), ("ended", result["ended"])]
 
 
-def say_remarks(result: dict[str, Any]) -> None:
-    """What a reader of the distance alone would miss, one sentence a line."""
+def print_remarks(result: dict[str, Any]) -> None:
+    """Remarks of a run's summary, such as tipping or sliding, one a line."""
     for sentence in result["remarks"]:
         typer.echo(f"  note: {sentence}")
+
+
+def change_of_ground(change: dict[str, Any]) -> str:
+    """A change of ground in words."""
+    how = "recalled" if change["recalled"] else "new"
+    return (
+        f"ground changed at about {change['since']:.1f} s, noticed at {change['time']:.1f} s: from"
+        f" {change['from']} to {change['to']} ({how})"
+    )
 
 
 def fail(message: str) -> NoReturn:
@@ -126,47 +136,20 @@ def pair_lines(pairs: Sequence[tuple[str, str]]) -> list[str]:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Progress]:
-    """A bar on stderr while something is done, gone afterwards; sparse lines where stderr is not a terminal."""
-    with _bar(what, 0.0, "BarColumn", "TaskProgressColumn", "TimeElapsedColumn", "TimeRemainingColumn") as report:
-        yield report or _lines(what, lambda done, total, _: f"{done} of {total}" if total != 100 else f"{done} %")
+def progress(
+    what: str, *, patience: float = 0.0, words: Words | None = None, columns: Sequence[str] = PERCENT
+) -> Iterator[Progress]:
+    """A bar on stderr while something is done, gone afterwards; it appears after `patience` seconds.
 
-
-@contextmanager
-def slowly(what: str) -> Iterator[Progress]:
-    """A bar on stderr if something takes longer than a second; sparse lines where stderr is not a terminal."""
-    with _bar(what, SLOW, "BarColumn", "TaskProgressColumn", "TimeRemainingColumn") as report:
-        yield report or _lines(what, lambda done, total, _: f"{100 * done // max(total, 1)} %")
-
-
-def read_log(paths: Sequence[Path], manifest: Any, *, strict: bool = True) -> gr.Log:
-    """The log in some files; warnings on stderr, and progress and speed [MB/s], if reading takes a while.
-
-    If not `strict`, a log with errors is not refused, and the caller shows them.
+    Where stderr is not a terminal, a line every few seconds; `words(done, total, seconds)` are its numbers.
     """
-
-    def words(done: int, total: int, seconds: float) -> str:
-        return f"{done / 1e6:.0f} of {total / 1e6:.0f} MB, {done / 1e6 / seconds:.0f} MB/s"
-
-    what = f"reading {paths[0].name if len(paths) == 1 else f'{len(paths)} files'}"
-    columns = ("BarColumn", "DownloadColumn", "TransferSpeedColumn", "TimeRemainingColumn")
-    with _bar(what, SLOW, *columns) as report:
-        log = gr.read_log(paths, manifest=manifest, progress=report or _lines(what, words), strict=strict)
-    for problem in log.report.problems if strict else ():
-        remark(f"grouser: warning: {log.name}, {problem}")
-    return log
-
-
-@contextmanager
-def _bar(what: str, patience: float, *columns: str) -> Iterator[Progress | None]:
-    """A bar that appears after some seconds; None where stderr is not a terminal."""
     if not sys.stderr.isatty():
-        yield None
+        yield _lines(what, words or _counted)
         return
     from rich import progress as rich
     from rich.console import Console
 
-    kinds = [getattr(rich, name)() for name in columns]
+    kinds = [getattr(rich, name)() for name in ("BarColumn", *columns, "TimeRemainingColumn")]
     with ExitStack() as shown:
         bar = rich.Progress(rich.TextColumn("{task.description}"), *kinds, console=Console(stderr=True), transient=True)
         task, began = bar.add_task(what, total=None), time.monotonic()
@@ -181,7 +164,35 @@ def _bar(what: str, patience: float, *columns: str) -> Iterator[Progress | None]
         yield draw
 
 
-def _lines(what: str, words: Callable[[int, int, float], str]) -> Progress:
+def _counted(done: int, total: int, seconds: float) -> str:
+    return f"{done} of {total}" if total < 100 else f"{100 * done // total} %"
+
+
+def read_log(paths: Sequence[Path], manifest: Any, *, strict: bool = True, fit: gr.Fit | None = None) -> gr.Log:
+    """The log in some files; warnings on stderr, and progress and speed [MB/s], if reading takes a while.
+
+    If not `strict`, a log with errors is not refused, and the caller shows them. A `fit` of another vehicle than the
+    manifest's is used, with a remark.
+    """
+
+    def words(done: int, total: int, seconds: float) -> str:
+        return f"{done / 1e6:.0f} of {total / 1e6:.0f} MB, {done / 1e6 / seconds:.0f} MB/s"
+
+    what = f"reading {paths[0].name if len(paths) == 1 else f'{len(paths)} files'}"
+    with progress(what, patience=SLOW, words=words, columns=("DownloadColumn", "TransferSpeedColumn")) as report:
+        log = gr.read_log(paths, manifest=manifest, progress=report, strict=strict)
+    for problem in log.report.problems if strict else ():
+        remark(f"grouser: warning: {log.name}, {problem}")
+    if fit is not None:
+        named, used = log.vehicle, fit.model.vehicle.name
+        with suppress(gr.GrouserError):  # of a vehicle that only its fit holds
+            named = named and gr.vehicle(named).name
+        if named not in (None, used):
+            remark(f"grouser: the fit is of vehicle '{used}', which is used; the manifest names '{named}'")
+    return log
+
+
+def _lines(what: str, words: Words) -> Progress:
     """A line on stderr every few seconds."""
     began = last = time.monotonic()
 

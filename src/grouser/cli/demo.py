@@ -35,7 +35,7 @@ SCENES = (Scene("zoe", 0.15, 0.8, 1.0, 10.0, 3), Scene("rocky7", 0.05, 0.2, 0.5,
 
 def demo(
     out: Annotated[Path, option("Folder for picture, 3D pages and tables.")] = Path("out/demo"),
-    seed: Annotated[int | None, option("Seed of the ground; default: the grounds of the README.")] = None,
+    seed: Annotated[int | None, option("Seed of the ground; default: that of the README.", check=values.SEED)] = None,
     no_picture: Annotated[bool, option("Write the tables only, no picture, no 3D pages.", "--no-picture")] = False,
     forces: Annotated[bool, option("Show runs with masses and forces too, in 3D.", "--forces")] = False,
     as_json: console.Json = False,
@@ -45,8 +45,6 @@ def demo(
     They are Zoë and Rocky 7; the command also prints why they leave the commanded path.
     """
     began = time.monotonic()
-    if seed is not None:
-        values.whole(seed, 0, 2**63 - 1, "--seed")
     values.make_folder(out)
 
     from grouser.bench import prepare

@@ -9,20 +9,15 @@ import sys
 import threading
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 import grouser as gr
-from grouser.cli import console, fitted, soils, values
+from grouser.cli import console, driven, values
 from grouser.cli.values import option
 from grouser.errors import GrouserError
 from grouser.files import check_target
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from grouser.live.session import Session
 
 EXAMPLES = (
     "zoe --terrain rough:rms=.15,length=.8,seed=1",
@@ -35,20 +30,29 @@ STEP = 1.0 / 120.0
 served = partial(option, panel="Page")
 
 
+def _step(dt: float, name: str) -> float:
+    if not 1e-4 <= dt <= 0.1:
+        raise GrouserError(f"{name}: {dt:g} s is not from 0.0001 to 0.1")
+    return dt
+
+
 def drive(
-    vehicle: values.Vehicle,
-    terrain: values.Ground = "flat",
+    vehicle: driven.Vehicle,
+    terrain: driven.Ground = "flat",
     speed: Annotated[float, option("Largest speed, m/s; a slider changes it.")] = 1.0,
-    start: values.Start = None,
-    heading: values.Heading = None,
-    dt: Annotated[float, values.steps("Step, s; 1/120 unless given (default).")] = STEP,
-    model: Annotated[str, option("dynamic (default): masses, forces; kinematic: wheels roll.")] = "dynamic",
-    contact: values.Contact = None,
-    friction: values.Friction = None,
-    fit: fitted.FitFile = None,
-    soil_raster: soils.SoilFile = None,
-    soil: soils.SoilLaws = None,
-    out: Annotated[Path | None, option("File for the recording (.npz); further ones get a number.")] = None,
+    start: driven.Start = None,
+    heading: driven.Heading = None,
+    dt: Annotated[float, driven.steps("Step, s; 1/120 unless given (default).", check=_step)] = STEP,
+    model: Annotated[
+        str,
+        option("dynamic (default): masses, forces; kinematic: wheels roll.", check=values.one_of(*driven.MODELS[::-1])),
+    ] = "dynamic",
+    contact: driven.Contact = None,
+    friction: driven.Friction = None,
+    fit: driven.FitFile = None,
+    soil_raster: driven.SoilFile = None,
+    soil: driven.SoilLaws = None,
+    out: Annotated[Path | None, values.npz_file("File for the recording (.npz); further ones get a number.")] = None,
     host: Annotated[str, served("Address to serve on; 127.0.0.1 is this machine only.")] = "127.0.0.1",
     port: Annotated[int, served("Port; 0 is any that is free.")] = 0,
     browser: Annotated[
@@ -58,24 +62,46 @@ def drive(
     as_json: console.Json = False,
 ) -> None:
     """Drive a vehicle by hand in a live 3D page; keys, gamepad or clicks."""
+    from grouser.live import pilot, settings
     from grouser.live.loop import LiveDrive
     from grouser.live.server import is_loopback
+    from grouser.live.session import Session
+    from grouser.motion.on_ground import engine_model
 
-    if out is not None:
-        if out.suffix.lower() != ".npz":
-            raise GrouserError(f"--out: {out} must end in .npz; grouser view and grouser report read it")
-        values.make_folder(out.parent)
-        check_target(out, GrouserError)
-    make = _session(vehicle, terrain, model, fit, soil_raster, soil, contact=contact, friction=friction, speed=speed,
-                    start=start, heading=heading, dt=dt)  # fmt: skip
-    live = LiveDrive(make, host=host, port=port, out=out, stays=keep)
+    for file in values.make_folders([out]):
+        check_target(file, GrouserError)
+    laws = {"--contact": contact, "--friction": friction}
+    driven.refuse_other_model(model, laws)
+    settings.check_speed(speed, "--speed")
+    rover, bare = driven.moved(vehicle, speed), values.terrain(terrain)
+    place = driven.start_pose(start, heading, bare)
+    moving: Any = gr.Kinematics(rover)
+    planned: Any = moving
+    if fit is not None:
+        values.refuse(laws, driven.FIT_MOVES)
+        found = driven.load_fit(fit, rover, bare)
+        moving = engine_model(found.model)
+        planned = planned if moving.dynamic else found
+    elif model == "dynamic":
+        moving = gr.Dynamics(rover, contact=driven.contact_model(contact, rover, friction, speed))
+    ground = driven.with_soils(bare, soil_raster, soil, rover, forces=moving.dynamic, speed=speed)
+    if warning := gr.terrain.steep_warning(ground):
+        console.remark(f"grouser: {warning}")
+    sim = gr.Simulation(moving, ground, dt=dt, start=place)
+    limits = dataclasses.replace(gr.plan.Limits.of(rover), speed=speed)
+
+    def session(*, submit: Any, keep: Any) -> Session:
+        driver = pilot.Pilot(planned, bare if moving.dynamic else ground, submit=submit)
+        return Session(sim, limits=limits, pilot=driver, settings=settings.Settings(speed=speed), keep=keep)
+
+    live = LiveDrive(session, host=host, port=port, out=out, stays=keep)
     if not is_loopback(host):
         console.remark(
-            f"grouser: warning: {host} is reached from other machines, without encryption: whoever has the address "
-            "drives; leave out --host to serve this machine only"
+            f"grouser: warning: {host} is reached from other machines, without encryption: anyone with the address "
+            "can drive; leave out --host to serve this machine only"
         )
     signal.signal(signal.SIGTERM, lambda *_: live.finish("it was stopped"))
-    say = console.remark if as_json else lambda text: typer.echo(text)
+    say = console.remark if as_json else typer.echo
     written: list[Path] = []
     try:
         live.start()
@@ -89,55 +115,9 @@ def drive(
         live.finish("it was ended by Ctrl-C")
     finally:
         written = live.close()
-    result: dict[str, Any] = {**live.session.summary(), "model": model, "ended": live.reason, "files": written}
+    forces = driven.MODELS[moving.dynamic]
+    result: dict[str, Any] = {**live.session.summary(), "model": forces, "ended": live.reason, "files": written}
     console.emit(result, as_json, _print, written)
-
-
-def _session(
-    vehicle: str, terrain: str, model: str, fit: Path | None, soil_raster: Path | None, soil: list[str] | None,
-    *, contact: str | None, friction: float | None, speed: float, start: str | None, dt: float,
-    heading: float | None = None,
-) -> Callable[..., Session]:  # fmt: skip
-    """What makes the session, once it is known where plans are made and recordings go."""
-    from grouser.live import pilot, settings
-    from grouser.live.session import Session
-    from grouser.motion.on_ground import engine_model
-
-    values.pose(start, heading)
-    values.one_of(model, ("dynamic", "kinematic"), "--model")
-    if model == "kinematic":
-        values.refuse({"--contact": contact, "--friction": friction}, "is for the dynamic model; leave it out")
-    settings.check_speed(speed, "--speed")
-    if not 1e-4 <= dt <= 0.1:
-        raise GrouserError(f"--dt: {dt:g} s is not from 0.0001 to 0.1")
-    rover, bare = values.moved(vehicle, speed), values.terrain(terrain)
-    place = values.start_pose(start, heading, bare)
-    flat = gr.Kinematics(rover)
-    moving: Any = flat
-    planned: Any = flat
-    if fit is not None:
-        values.refuse(
-            {"--contact": contact, "--friction": friction}, "the fit says how the vehicle moves; leave it out"
-        )
-        planned = fitted.load_fit(fit, rover, bare)
-        moving = engine_model(planned.model)
-        planned = flat if moving.dynamic else planned
-    elif model == "dynamic":
-        from grouser.contact.named import contact_named
-
-        named = contact_named(contact or "piecewise-linear", rover, friction=friction, speed=max(speed, 0.1))
-        moving = gr.Dynamics(rover, contact=named)
-    ground = soils.with_soils(bare, soil_raster, soil, rover, dynamic=moving.dynamic, speed=speed)
-    if warning := gr.terrain.steep_warning(ground):
-        console.remark(f"grouser: {warning}")
-    sim = gr.Simulation(moving, ground, dt=dt, start=place)
-    limits = dataclasses.replace(gr.plan.Limits.of(rover), speed=speed)
-
-    def make(*, submit: Any, keep: Any) -> Session:
-        driver = pilot.Pilot(planned, bare if moving.dynamic else ground, submit=submit)
-        return Session(sim, limits=limits, pilot=driver, settings=settings.Settings(speed=speed), keep=keep)
-
-    return make
 
 
 def _open(address: str) -> bool:

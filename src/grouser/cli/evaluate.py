@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import grouser as gr
-from grouser.cli import console, fitted, many_logs, values
-from grouser.cli.carried import said_of_change
+from grouser.cli import console, values
 from grouser.cli.values import option
 from grouser.errors import GrouserError
 from grouser.logs.manifest import load_manifest
-from grouser.pictures import picture_suffix
 from grouser.view.words import HELD_OUT, better_than, consistency
 
 EXAMPLES = (
@@ -31,7 +30,9 @@ def evaluate(
     manifest: values.Manifest,
     fit: Annotated[Path, option("File of `grouser calibrate` (.toml).")],
     interval: values.Interval = None,
-    distance: values.Distance = None,
+    distance: Annotated[
+        float | None, option("Length of a prediction, m; instead of --interval.", check=values.positive)
+    ] = None,
     horizons: Annotated[str | None, option("Further lengths of predictions, s, such as 1,2,5,10.")] = None,
     own_lag: Annotated[
         bool | None,
@@ -44,12 +45,12 @@ def evaluate(
         bool, option("Ground and day are those of the fit. It narrows the covariance.", "--same-ground")
     ] = False,
     adapt: Annotated[bool, option("Learn from each interval once judged; notice new ground.", "--adapt")] = False,
-    memory: Annotated[Path | None, option("With --adapt: grounds to recall (.toml); it is not changed.")] = None,
-    terrain: Annotated[str | None, option("Ground of the calibration, if other than flat.")] = None,
-    plot: Annotated[Path | None, option("Errors with ellipses, into a .png, .svg or .pdf file.")] = None,
-    each_log: Annotated[bool, many_logs.option("Judge each log alone; a table, and all together.", "--each")] = False,
-    jobs: many_logs.Jobs = 1,
-    scheduler: many_logs.Scheduler = None,
+    memory: values.OfAdapt = None,
+    terrain: values.OtherGround = None,
+    plot: Annotated[Path | None, values.picture("Errors with ellipses, into a .png, .svg or .pdf file.")] = None,
+    each_log: Annotated[bool, values.together("Judge each log alone; a table, and all together.", "--each")] = False,
+    jobs: values.Jobs = 1,
+    scheduler: values.Scheduler = None,
     as_json: console.Json = False,
 ) -> None:
     """Predict every moving interval of a log and compare its end.
@@ -57,61 +58,55 @@ def evaluate(
     Plain odometry is evaluated too. Neither position nor yaw is used inside an interval, and no interval is left out.
     """
     length, far = values.prediction(interval, distance)
-    if plot is not None:
-        picture_suffix(plot)
-    lengths = () if horizons is None else values.lengths(horizons, "--horizons", "1,2,5,10")
+    lengths = [values.number(part) for part in horizons.split(",")] if horizons else []
+    if not all(0.0 < one < math.inf for one in lengths):
+        raise GrouserError(
+            f"--horizons: {horizons!r:.60} is not positive numbers with commas between, such as 1,2,5,10"
+        )
     if not adapt:
         values.refuse({"--memory": memory}, "is for --adapt; add it, or leave this out")
     grounds = None if memory is None else gr.calibration.Memory.load(memory)
     found = gr.Fit.load(fit, ground=values.ground(terrain))
     each = f"{far:g} m" if far is not None else "whole runs" if length is None else f"{length:g} s"
-    machines = many_logs.Machines(jobs, scheduler)
     options: dict[str, Any] = {
         "interval": length, "distance": far, "horizons": lengths, "own_lag": own_lag, "same_drive": same_ground,
         "adapt": adapt,
     }  # fmt: skip
     if each_log:
+        from grouser.cli import many_logs
+
         values.refuse({"--plot": plot}, "is of one log; leave it or --each out")
         load_manifest(manifest)
-        more = {
-            "fit": str(fit.absolute()), "terrain": terrain, "options": options,
-            "memory": None if memory is None else str(memory.absolute()),
-        }  # fmt: skip
-        rows, pooled = many_logs.evaluate_each(logs, manifest, machines, more)
+        more = {"fit": many_logs.sent(fit), "terrain": terrain, "options": options, "memory": many_logs.sent(memory)}
+        rows, pooled = many_logs.evaluate_each(logs, manifest, more, jobs=jobs, scheduler=scheduler)
         both = {"logs": rows, "pooled": pooled, "fit": fit}
         console.emit(both, as_json, lambda _: many_logs.print_each(rows, pooled, each))
         if pooled is None:
             console.fail("none of the logs could be judged")
         return
-    if machines.several:
-        name = "--scheduler" if jobs == 1 else "--jobs"
-        raise GrouserError(f"{name}: several files are one log here; add --each to judge each by itself")
-    log = console.read_log(logs, manifest)
-    fitted.remark_other_vehicle(found, log)
+    others = {"--jobs": jobs if jobs > 1 else None, "--scheduler": scheduler}
+    values.refuse(others, "several files are one log here; add --each to judge each by itself")
+    log = console.read_log(logs, manifest, fit=found)
     judged = gr.evaluate(found, log, **options, memory=grounds)
-    if plot is not None:
+    for file in values.make_folders([plot]):
         from grouser.view.evaluation import plot_evaluation
 
-        plot_evaluation(judged, plot, title=f"{log.name}: errors after {each}, {fit.name}")
+        plot_evaluation(judged, file, title=f"{log.name}: errors after {each}, {fit.name}")
     result = {**judged.summary(), "log": log.name, "fit": fit, "plot": plot}
     console.emit(result, as_json, lambda one: _print(one, each), [plot])
 
 
 def _print(summary: dict[str, Any], each: str) -> None:
-    sets = [("plain odometry", summary["baseline"]), ("calibrated", summary)]
-    if "fixed" in summary:
-        sets = [sets[0], ("the fit as it is", summary["fixed"]), ("adapting", summary)]
-    if "own_lag" in summary:
-        sets = [
-            *sets[:-1],
-            ("with the lag of the fit", summary["fit_lag"]),
-            ("with the lag of this log", summary["own_lag"]),
-        ]
-        sets += [("adapting", summary)] if "fixed" in summary else []
+    lags = {"with the lag of the fit": "fit_lag", "with the lag of this log": "own_lag"}
+    sets = {"plain odometry": summary["baseline"]}
+    sets |= {"the fit as it is": summary["fixed"]} if "fixed" in summary else {}
+    sets |= {name: summary[key] for name, key in lags.items()} if "own_lag" in summary else {}
+    if "own_lag" not in summary or "fixed" in summary:
+        sets["adapting" if "fixed" in summary else "calibrated"] = summary
     rows = [
         (name, f"{one['position_rms']:.3f} m", f"{one['position_median']:.3f} m", f"{one['yaw_rms_deg']:.2f}°",
          f"{one['yaw_median_deg']:.2f}°")
-        for name, one in sets
+        for name, one in sets.items()
     ]  # fmt: skip
     typer.echo(f"{summary['log']}: errors of {summary['n']} predictions of {each}")
     if "note" in summary:
@@ -122,7 +117,7 @@ def _print(summary: dict[str, Any], each: str) -> None:
     typer.echo(f"95 % ellipses hold {100.0 * summary['inside_95']:.0f} % of the errors")
     typer.echo(f"NEES {consistency(summary['nees'], summary['nees_band'], 'the model')}")
     for change in summary["changes"]:
-        typer.echo(said_of_change(change))
+        typer.echo(console.change_of_ground(change))
     if "fixed" in summary and not summary["changes"]:
         typer.echo("no change of ground was noticed")
     if "horizons" in summary:

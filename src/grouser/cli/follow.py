@@ -1,4 +1,4 @@
-"""`grouser calibrate --follow`: calibration of a log while it is being written, and what it shows meanwhile."""
+"""`grouser calibrate --follow`: online calibration of a log while it is being written, and its display."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ from grouser.calibration.follow import LogFollower
 from grouser.calibration.stream import StreamingCalibrator
 from grouser.cli import console
 from grouser.cli.calibrate import print_parameters
-from grouser.cli.carried import Carried, said_of_change
-from grouser.cli.wanted import Wanted
+from grouser.cli.wanted import Carried, Wanted
 from grouser.errors import GrouserError
 from grouser.logs.manifest import load_manifest
 from grouser.logs.raw import is_bag
@@ -34,8 +33,8 @@ from grouser.motion.parameters import unit_of
 
 RECENT = 20
 """Intervals of the running error."""
-BREATH = 0.1
-"""Shortest time between two pictures [s]: intervals of a long file come faster."""
+REDRAW = 0.1
+"""Shortest time between two drawings of the screen [s]; intervals of a long file come faster."""
 LEVELS = "▁▂▃▄▅▆▇█"
 
 
@@ -115,7 +114,7 @@ def _report(end: LogFollower, resumed: int, checkpoint: Path | None, out: Path |
         print_parameters(fit, f"{fit.model.vehicle.name}: {t.intervals} intervals, {t.rejected} rejected")
         typer.echo("\n".join([f"errors of predictions before each update: {t.position_rms:.3f} m rms", *lost]))
         for change in fit.changes:
-            typer.echo(said_of_change(change))
+            typer.echo(console.change_of_ground(change))
 
     counted = {"counts": end.calibrator.counts, "rejected": end.rejected, "resumed_after": resumed}
     console.emit({**fit.summary(), **counted, "checkpoint": checkpoint, "fit": out}, as_json, show, [out])
@@ -151,7 +150,7 @@ class Lines:
         console.remark(f"t={update.time:.2f} s: off by {position:.3f} m, {yaw:.2f}°{said}; {found}")
 
     def waiting(self, follower: LogFollower, seconds: float) -> None:
-        """Nothing: a pipe would fill with it."""
+        """No output: a file or pipe would fill with it."""
 
 
 class Screen:
@@ -168,7 +167,7 @@ class Screen:
         """An interval was used."""
         self._past.append((*errors(follower, update), update.accepted))
         self._last, self._waited = update, 0.0
-        if time.monotonic() - self._drawn >= BREATH:
+        if time.monotonic() - self._drawn >= REDRAW:
             self._draw(follower)
 
     def waiting(self, follower: LogFollower, seconds: float) -> None:

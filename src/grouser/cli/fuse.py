@@ -8,12 +8,10 @@ from typing import Annotated, Any
 import typer
 
 import grouser as gr
-from grouser.cli import console, fitted, values
-from grouser.cli.odometry import ERRORS, NEES, OUTPUTS, print_nees, table_row, write_poses
+from grouser.cli import console, values
+from grouser.cli.odometry import NEES, PosesFile, judgement, print_errors, print_nees, write_files
 from grouser.cli.values import option
-from grouser.errors import GrouserError
 from grouser.logs.clocks import TopicClock
-from grouser.pictures import picture_suffix
 from grouser.view.words import HELD_OUT
 
 NAME, WHEELS = "fused", "wheel odometry"
@@ -31,9 +29,9 @@ def fuse(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="A driving log: CSV, ROS bag or MCAP.")],
     manifest: values.Manifest,
     fit: Annotated[Path | None, option("File of `grouser calibrate` (.toml).")] = None,
-    out: Annotated[Path | None, option("Poses into .tum, or all with covariances into .csv.")] = None,
-    plot: Annotated[Path | None, option("Path, height, yaw error into .png .svg .pdf.")] = None,
-    view: Annotated[Path | None, option("The drive in 3D into .html, with wheel odometry and poses.")] = None,
+    out: PosesFile = None,
+    plot: Annotated[Path | None, values.picture("Path, height, yaw error into .png .svg .pdf.")] = None,
+    view: Annotated[Path | None, values.page("The drive in 3D into .html, with wheel odometry and poses.")] = None,
     as_json: console.Json = False,
 ) -> None:
     """Fuse wheels, IMU and other sensors along a log as on board.
@@ -41,66 +39,29 @@ def fuse(
     Signals go to the filter in the order they were recorded; the table [robot] of the manifest says where sensors sit.
     Clocks and frames of all topics are printed. Poses are only compared with, unless [robot] says otherwise.
     """
-    if plot is not None:
-        picture_suffix(plot)
-    if view is not None:
-        from grouser.view.page import check_page
-
-        check_page(view)
-    if out is not None and out.suffix.lower() not in OUTPUTS:
-        raise GrouserError(f"{out}: poses are written into a file that ends in {' or '.join(OUTPUTS)}")
-
     from grouser.logs.manifest import load_manifest
+    from grouser.odometry.compare import Compared
     from grouser.robot.fuse_log import for_table, fuse_log
 
     given = load_manifest(manifest)
     found = None if fit is None else gr.Fit.load(fit)
-    table = console.read_log([log], for_table(given))
+    table = console.read_log([log], for_table(given), fit=found)
     with console.progress("fusing, events") as report:
         fused = fuse_log(log, manifest=given, fit=found, log=table, progress=report)
-    if found is not None:
-        fitted.remark_other_vehicle(found, table)
-    if plot is not None and fused.judged is None:
-        raise GrouserError(f"{table.name}: {_not_judged(fused)}, so there is no picture; leave --plot out")
-    if out is not None:
-        write_poses(fused.run, out)
-    if plot is not None and fused.judged is not None:
-        from grouser.view.odometry import plot_odometry
-
-        values.make_folder(plot.parent)
-        plot_odometry(fused.run, fused.judged, plot, title=f"{table.name}: {NAME}")
     trained = found is not None and found.training.log == table.name and found.training.samples == len(table)
-    if view is not None:
-        from grouser.odometry.compare import Compared
-        from grouser.view.drive import view_odometry
-
-        values.make_folder(view.parent)
-        both = Compared(fused.motion, fused.run, trained, fused.wheels, fused.judged, fused.baseline)
-        view_odometry(table, both, view, name=NAME, other=WHEELS)
-    result = _result(fused) | {
-        "fit": fit, "trained_on_this_log": trained, "out": out, "plot": plot, "view": view,
-    }  # fmt: skip
+    both = Compared(fused.motion, fused.run, trained, fused.wheels, fused.judged, fused.baseline)
+    write_files(table, both, NAME, out, plot, view, other=WHEELS)
+    result = judgement(table, both) | (dict.fromkeys(NEES) if fused.no_nees is not None else {}) | _result(fused)
+    result |= {"fit": fit, "trained_on_this_log": trained, "out": out, "plot": plot, "view": view}
     console.emit(result, as_json, _print, (out, plot, view))
 
 
-def _not_judged(fused: Any) -> str | None:
-    poses = len(fused.log.poses)
-    return None if fused.judged is not None else f"has {poses or 'no'} poses, and errors need two"
-
-
 def _result(fused: Any) -> dict[str, Any]:
-    """What is printed, and all of --json."""
-    log, stream, replayed, robot = fused.log, fused.stream, fused.replayed, fused.robot
-    result: dict[str, Any] = dict.fromkeys(("distance", "turning_deg", *ERRORS, *NEES, "baseline"))
-    if fused.judged is not None and fused.baseline is not None:
-        plain = fused.baseline.summary()
-        result = fused.judged.summary() | {"baseline": {key: plain[key] for key in (*ERRORS, "nees")}}
-        if fused.no_nees is not None:
-            result |= dict.fromkeys(NEES)
-    last = fused.run
+    """What the filter did, for JSON."""
+    log, stream, replayed, robot, last = fused.log, fused.stream, fused.replayed, fused.robot, fused.run
     replays, again = robot.replays
-    return result | {
-        "log": log.name, "vehicle": fused.motion.vehicle.name, "not_judged": _not_judged(fused),
+    return {
+        "log": log.name, "vehicle": fused.motion.vehicle.name,
         "no_nees": fused.no_nees, "not_held_out": fused.not_held_out, "samples": len(log),
         "end": {"position": last.position[-1].tolist(), "yaw": float(last.yaw[-1])},
         "events": replayed.events, "replays": replays, "replayed_events": again, "aligned": replayed.aligned,
@@ -128,12 +89,7 @@ def _print(result: dict[str, Any]) -> None:
     if result["aligned"] is None:
         typer.echo("the filter was never aligned (no IMU with all six axes?): the estimate is that of the wheels")
     if result["not_judged"] is None:
-        driven = f"{result['distance']:.1f} m driven, {result['turning_deg']:.0f}° turned in all"
-        typer.echo(f"{result['log']}: {driven}; errors at the end")
-        columns = ("", "position", "of the path", "yaw", "of the turning", "height rms")
-        rows = [table_row(WHEELS, result["baseline"]), table_row(NAME, result)]
-        console.print_table("", columns, rows, right=range(1, 6))
-        typer.echo("")
+        print_errors(result, {WHEELS: result["baseline"], NAME: result})
         if result["no_nees"] is None:
             print_nees(result, "", "the estimate")
         else:

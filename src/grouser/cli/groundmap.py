@@ -10,9 +10,8 @@ import typer
 
 import grouser as gr
 from grouser.cli import console, values
-from grouser.cli.values import option
+from grouser.cli.values import option, positive
 from grouser.files import check_target
-from grouser.pictures import picture_suffix
 
 EXAMPLES = (
     "drive.csv --manifest log.toml --fit fit.toml",
@@ -26,31 +25,26 @@ def groundmap(
     manifest: values.Manifest,
     fit: Annotated[Path, option("File of `grouser calibrate --share` (.toml).")],
     parameters: Annotated[str | None, option("Ground parameters, with commas; default: all.")] = None,
-    cell: Annotated[float | None, option("Side of a cell, m; default: at most 2.")] = None,
-    length: Annotated[float | None, option("Correlation length, m; most likely one unless given.")] = None,
+    cell: Annotated[float | None, option("Side of a cell, m; default: at most 2.", check=positive)] = None,
+    length: Annotated[
+        float | None, option("Correlation length, m; most likely one unless given.", check=positive)
+    ] = None,
     interval: values.Interval = None,
     predict: Annotated[Path | None, option("Another log: its errors with the map and without.")] = None,
-    out: Annotated[Path | None, option("File for the map (.npz).")] = None,
-    plot: Annotated[Path | None, option("Means and sigmas, into a .png, .svg or .pdf file.")] = None,
-    terrain: Annotated[str | None, option("Ground of the calibration, if other than flat.")] = None,
+    out: Annotated[Path | None, values.npz_file("File for the map (.npz).")] = None,
+    plot: Annotated[Path | None, values.picture("Means and sigmas, into a .png, .svg or .pdf file.")] = None,
+    terrain: values.OtherGround = None,
     as_json: console.Json = False,
 ) -> None:
-    """Map slip and friction by place from what was felt there.
+    """Map slip and friction by place from driving logs.
 
-    Each interval of the logs says something about the ground along its path. Away from the path the uncertainty grows
-    to the spread between grounds. Poses of all logs must be in one frame.
+    Each interval of the logs constrains the parameters of the ground along its path. Away from the path their standard
+    deviation grows to the spread between grounds. Poses of all logs must be in one frame.
     """
-    for number, name in ((cell, "--cell"), (length, "--length")):
-        if number is not None:
-            values.positive(number, name)
     each, _ = values.prediction(interval, None)
     if each is None:
         raise gr.GrouserError("--interval: a map needs intervals shorter than whole runs; give seconds")
-    if plot is not None:
-        picture_suffix(plot)
     if out is not None:
-        if out.suffix.lower() != ".npz":
-            raise gr.GrouserError(f"--out: {out} does not end in .npz; a ground map does")
         check_target(out, gr.GrouserError)
     found = gr.Fit.load(fit, ground=values.ground(terrain))
     names = [name.strip() for name in (parameters or "").split(",") if name.strip()]

@@ -61,7 +61,7 @@ class TwoHelps:
 
 
 class Command(TwoHelps, TyperCommand):
-    """A command with both helps, whose options are given once unless they say otherwise."""
+    """A command with both helps; an option is given once unless it is a list."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Refuse an option that is given twice, of which the first would be silently forgotten."""

@@ -9,11 +9,10 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -21,53 +20,39 @@ import grouser as gr
 from grouser.cli import console, values
 from grouser.cli.wanted import Wanted
 from grouser.errors import GrouserError, LogError
-from grouser.study.executor import Failure, Progress, Work, run_chunks
 
 if TYPE_CHECKING:
     from grouser.calibration.choose import Tried
     from grouser.calibration.evaluate import Errors
+    from grouser.study.executor import Failure
 
-option = partial(values.option, panel="Several logs")
-Jobs = Annotated[int, option("Processes of this machine that share the work.")]
-Scheduler = Annotated[str | None, option("A Dask scheduler that shares the work, such as tcp://host:8786.")]
-MOST_JOBS = 1024
 COLUMNS = ("error", "covariance", "times")
 """Fields of errors of predictions."""
 
 
-@dataclass(frozen=True)
-class Machines:
-    """Where work is done."""
+def shared_out(
+    function: Callable[..., bytes], count: int, logs: Sequence[Path], manifest: Path, more: dict[str, Any], *,
+    jobs: int, scheduler: str | None, progress: console.Progress,
+) -> list[bytes | Failure]:  # fmt: skip
+    """What a function of this module gives for each number below `count`, in their order; more: what it reads."""
+    if scheduler is not None and jobs != 1:
+        raise GrouserError("--jobs: a scheduler has its own workers; leave --jobs or --scheduler out")
+    from grouser.study.executor import Work, run_chunks
 
-    jobs: int = 1
-    scheduler: str | None = None
-
-    def __post_init__(self) -> None:
-        """Refuses what cannot be."""
-        values.whole(self.jobs, 1, MOST_JOBS, "--jobs")
-        if self.scheduler is not None and self.jobs != 1:
-            raise GrouserError("--jobs: a scheduler has its own workers; leave --jobs or --scheduler out")
-
-    @property
-    def several(self) -> bool:
-        """Whether other processes do it."""
-        return self.jobs > 1 or self.scheduler is not None
-
-    def run(self, work: Work, count: int, progress: Progress | None) -> list[bytes | Failure]:
-        """What all chunks gave, in their order."""
-        threads = 1 if self.several else None
-        # The last candidates take longest: a correction starts from a fit of the model before.
-        found = run_chunks(
-            work, range(count)[::-1], threads=threads, scheduler=self.scheduler, progress=progress,
-            isolate=self.jobs > 1, jobs=self.jobs,
-        )  # fmt: skip
-        results = dict(found)
-        return [results[k] for k in range(count)]
+    files = {"logs": [sent(path) for path in logs], "manifest": sent(manifest)}
+    work = Work({**files, **more}, f"{__name__}:{function.__name__}")
+    isolated = jobs > 1
+    # The last candidates take longest: a correction starts from a fit of the model before.
+    found = run_chunks(
+        work, range(count)[::-1], threads=1 if isolated or scheduler else None, scheduler=scheduler, progress=progress,
+        isolate=isolated, jobs=jobs,
+    )  # fmt: skip
+    return [data for _, data in sorted(found, key=itemgetter(0))]
 
 
-def sent(logs: Sequence[Path], manifest: Path, **more: Any) -> dict[str, Any]:
-    """Files by their whole paths, and options."""
-    return {"logs": [str(path.absolute()) for path in logs], "manifest": str(manifest.absolute()), **more}
+def sent(path: Path | None) -> str | None:
+    """A file by its whole path, for another process."""
+    return None if path is None else str(path.absolute())
 
 
 def _packed(words: Mapping[str, Any], **errors: Errors) -> bytes:
@@ -105,23 +90,21 @@ def attempt_candidate(manifest: Mapping[str, Any], index: int, threads: int) -> 
 
 
 def attempts_on(
-    machines: Machines, logs: Sequence[Path], manifest: Path, given: Wanted, options: dict[str, Any],
-    progress: Progress | None,
-) -> Any:  # fmt: skip
+    logs: Sequence[Path], manifest: Path, given: Wanted, options: dict[str, Any], **machines: Any
+) -> Callable[[Sequence[gr.calibration.Candidate]], list[Tried | str]]:
     """For `gr.calibration.choose`: candidates, each tried by another process."""
-
     from grouser.calibration.choose import Tried
     from grouser.motion.fit_file import fit_of_text
 
     def attempts(wanted: Sequence[gr.calibration.Candidate]) -> list[Tried | str]:
         asked = dataclasses.asdict(given)
         if given.vehicle is not None and Path(given.vehicle).is_file():
-            asked["vehicle"] = str(Path(given.vehicle).absolute())
-        what = sent(logs, manifest, wanted=asked, options=options)
-        work = Work(what, "grouser.cli.many_logs:attempt_candidate")
+            asked["vehicle"] = sent(Path(given.vehicle))
+        more = {"wanted": asked, "options": options}
+        found = shared_out(attempt_candidate, len(wanted), logs, manifest, more, **machines)
         out: list[Tried | str] = []
-        for one, data in zip(wanted, machines.run(work, len(wanted), progress), strict=True):
-            if isinstance(data, Failure):
+        for one, data in zip(wanted, found, strict=True):
+            if not isinstance(data, bytes):
                 raise GrouserError(f"{one.name} model: {data.reason}")
             words, errors = _unpacked(data)
             if "refused" in words:
@@ -146,19 +129,19 @@ def evaluate_one(manifest: Mapping[str, Any], index: int, threads: int) -> bytes
 
 
 def evaluate_each(
-    logs: Sequence[Path], manifest: Path, machines: Machines, more: dict[str, Any]
+    logs: Sequence[Path], manifest: Path, more: dict[str, Any], *, jobs: int, scheduler: str | None
 ) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
     """A row for each log, with what went wrong where it could not be judged, and a row of all predictions together."""
     from grouser.calibration.evaluate import Errors
 
-    work = Work(sent(logs, manifest, **more), "grouser.cli.many_logs:evaluate_one")
     rows: list[dict[str, Any]] = []
     errors: list[Errors] = []
     plain: list[Errors] = []
     with console.progress(f"evaluating {len(logs)} logs") as report:
-        found = machines.run(work, len(logs), report)
+        machines: dict[str, Any] = {"jobs": jobs, "scheduler": scheduler, "progress": report}
+        found = shared_out(evaluate_one, len(logs), logs, manifest, more, **machines)
     for path, data in zip(logs, found, strict=True):
-        if isinstance(data, Failure):
+        if not isinstance(data, bytes):
             rows.append({"log": path, "failed": data.reason})
             continue
         words, both = _unpacked(data)

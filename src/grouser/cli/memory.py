@@ -1,4 +1,4 @@
-"""`grouser memory`: the grounds that calibrations while driving have felt."""
+"""`grouser memory`: the grounds that online calibrations have stored, with their parameters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import typer
 import grouser as gr
 from grouser.cli import console, values
 from grouser.cli.values import option
-from grouser.errors import GrouserError
 
 EXAMPLES = (
     "grounds.toml",
@@ -34,44 +33,36 @@ def memory(
     """
     known = gr.calibration.Memory.load(file)
     for text in name or ():
-        known.rename(*_pair(text, "--name", "OLD=NEW"))
+        known.rename(*values.pair(text, "--name", "OLD=NEW, such as 'ground 1=grass'"))
     for text in merge or ():
-        known.merge(*_pair(text, "--merge", "FIRST=SECOND"))
+        known.merge(*values.pair(text, "--merge", "FIRST=SECOND, such as 'ground 1=grass'"))
     for text in forget or ():
         known.forget(text)
     if name or merge or forget:
         known.save(file)
-    if export is not None:
-        values.make_folder(export.parent)
-        known.for_another_robot().save(export)
+    for other in values.make_folders([export]):
+        known.for_another_robot().save(other)
     result = {**known.summary(), "file": file, "exported": export}
     console.emit(result, as_json, _print, [export])
-
-
-def _pair(text: str, option: str, form: str) -> tuple[str, str]:
-    first, sign, second = (part.strip() for part in text.partition("="))
-    if not (first and sign and second):
-        raise GrouserError(f"{option}: {text!r:.60} is not {form}, such as 'ground 1=grass'")
-    return first, second
 
 
 def _print(result: dict[str, Any]) -> None:
     grounds = result["grounds"]
     typer.echo(f"{result['vehicle']}, {result['model']} model: {len(grounds)} grounds")
-    felt = sorted({signal for g in grounds for signal in g["feel"]})
+    signals = sorted({signal for g in grounds for signal in g["feel"]})
     names = result["parameters"]
-    # What turns or slows the vehicle most is shown; --json has all.
+    # Parameters with the largest effect on speed and turning; --json has all.
     shown = [n for n in ("slip.p2", "slip.p6", "slip.a1", "slip.a10", "contact.friction") if n in names] or names[:3]
     rows = [
         (
             g["name"], f"{g['seconds']:.0f} s", str(g["visits"]),
             *(f"{g['parameters'][n]['value']:.3f} ± {g['parameters'][n]['sigma']:.3f}" for n in shown),
-            *(f"{g['feel'][s]['mean']:.3g} ± {g['feel'][s]['sigma']:.2g}" if s in g["feel"] else "" for s in felt),
+            *(f"{g['feel'][s]['mean']:.3g} ± {g['feel'][s]['sigma']:.2g}" if s in g["feel"] else "" for s in signals),
         )
         for g in grounds
     ]  # fmt: skip
     if rows:
-        columns = ("ground", "driven", "visits", *shown, *felt)
+        columns = ("ground", "driven", "visits", *shown, *signals)
         console.print_table("", columns, rows, right=tuple(range(1, len(columns))))
     spread = ", ".join(f"{n} {result['spread'][n]:.3f}" for n in shown)
     typer.echo(f"spread between grounds, one sigma: {spread}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import signal
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Annotated, Any
 
 import typer
@@ -19,20 +20,20 @@ EXAMPLES = (
     "--manifest robot.toml --fit fit.toml --checkpoint node.npz --foxglove",
     "--manifest robot.toml --transport zenoh --for 60 --json",
 )
-TRANSPORTS = ("dds", "zenoh")
+TRANSPORTS = {"dds": "grouser.node.dds:DdsTransport", "zenoh": "grouser.node.zenoh_transport:ZenohTransport"}
 
 
 def node(
     manifest: Annotated[Path, option("Topics and their meaning (.toml).")],
     fit: Annotated[Path | None, option("File of `grouser calibrate` (.toml); default: no slip.")] = None,
-    transport: Annotated[str, option("dds or zenoh.")] = "dds",
+    transport: Annotated[str, option("dds or zenoh.", check=values.one_of(*TRANSPORTS))] = "dds",
     domain: Annotated[int | None, option("ROS domain; default: ROS_DOMAIN_ID, else 0.")] = None,
-    rate: Annotated[float, option("Highest rate of odometry, Hz.")] = 50.0,
+    rate: Annotated[float, option("Highest rate of odometry, Hz.", check=values.positive)] = 50.0,
     checkpoint: Annotated[Path | None, option("Continue from this file (.npz), written every second.")] = None,
     foxglove: Annotated[bool, option("Serve a live view to Foxglove.", "--foxglove")] = False,
     foxglove_port: Annotated[int | None, option("The same at this port; 0 takes a free one.")] = None,
     network: Annotated[bool, option("Leave this computer; default: loopback.", "--network")] = False,
-    seconds: Annotated[float | None, option("End after so many seconds.", "--for")] = None,
+    seconds: Annotated[float | None, option("End after so many seconds.", "--for", check=values.positive)] = None,
     as_json: console.Json = False,
 ) -> None:
     """Estimate the pose of a robot live, from its ROS 2 topics.
@@ -40,20 +41,20 @@ def node(
     It publishes /odom, /tf, /diagnostics and alarms, and needs no ROS installation. Ctrl-C ends it and prints counts
     and latency.
     """
-    if transport not in TRANSPORTS:
-        raise GrouserError(f"--transport: {transport!r:.40} is not one of {', '.join(TRANSPORTS)}")
-    for name, number in {"--rate": rate, "--for": 1.0 if seconds is None else seconds}.items():
-        if not (math.isfinite(number) and number > 0.0):
-            raise GrouserError(f"{name}: {number:g} must be above 0")
     from grouser.logs.manifest import load_manifest
     from grouser.node.checkpoint import CheckpointError, Checkpoints, read_checkpoint
     from grouser.node.inputs import Inputs, rooted
     from grouser.node.runner import Node, NodeSettings
     from grouser.robot.state import restore, state_of
 
-    join = _transport(transport)
+    join = resolve_name(TRANSPORTS[transport])  # a library that is missing is named before anything is compiled
     signals = load_manifest(manifest)
-    robot = _robot(signals, fit)
+    if fit is not None:
+        robot = gr.Robot(gr.Fit.load(fit), signals)
+    elif signals.vehicle is not None:
+        robot = gr.Robot(gr.vehicle(signals.vehicle), signals)
+    else:
+        raise GrouserError(f"{signals.file}: names no vehicle; add --fit, or vehicle = … to it")
     name = robot.vehicle.name
     note, datum = "", None  # datum: origin of GPS fixes
     if checkpoint is not None:
@@ -102,26 +103,6 @@ def node(
         carrier.close()
         close_view()
     console.emit(result, as_json, _print)
-
-
-def _robot(manifest: Any, fit: Path | None) -> Any:
-    """The chain of a fit, or of the manifest's vehicle, with the sensors of the manifest."""
-    if fit is not None:
-        return gr.Robot(gr.Fit.load(fit), manifest)
-    if manifest.vehicle is None:
-        raise GrouserError(f"{manifest.file}: names no vehicle; add --fit, or vehicle = … to it")
-    return gr.Robot(gr.vehicle(manifest.vehicle), manifest)
-
-
-def _transport(name: str) -> Any:
-    """The class of a transport; a sentence where its library is not installed, before anything is compiled."""
-    if name == "zenoh":
-        from grouser.node.zenoh_transport import ZenohTransport
-
-        return ZenohTransport
-    from grouser.node.dds import DdsTransport
-
-    return DdsTransport
 
 
 def _view(vehicle: Any, port: int | None) -> Any:

@@ -36,11 +36,13 @@ def report(
     log: Annotated[list[Path] | None, option("Of a fit: log to evaluate its predictions on. May be repeated.")] = None,
     fit: Annotated[Path | None, option("Of a log: the fit; default: plain odometry.")] = None,
     gyro: Annotated[bool, option("Of a log: use the turn rates of the gyro.", "--gyro")] = False,
-    interval: Annotated[float | None, option("Of a fit: length of a prediction, s; 2 unless given.")] = None,
+    interval: Annotated[
+        float | None, option("Of a fit: length of a prediction, s; 2 unless given.", check=values.positive)
+    ] = None,
     terrain: Annotated[str | None, option("Of a fit: ground of the calibration, if not flat.")] = None,
     title: Annotated[str, option("Title of the page.")] = "",
     question: Annotated[str, option("Question that the page answers, in your words.")] = "",
-    out: Annotated[Path | None, option("The page; default: next to the input, ending in -report.html.")] = None,
+    out: Annotated[Path | None, values.page("The page; default: next to the input, ending in -report.html.")] = None,
     as_json: console.Json = False,
 ) -> None:
     """Make one HTML page of a run, a fit or the odometry of a log.
@@ -52,9 +54,6 @@ def report(
                              "--interval": interval, "--terrain": terrain}  # fmt: skip
     kind = _kind(inputs, given)
     page = inputs[0].with_name(f"{inputs[0].stem}-report.html") if out is None else out
-    from grouser.view.page import check_page
-
-    check_page(page, "report")
     values.make_folder(page.parent)
     command = _command(inputs, {**given, "--title": title, "--question": question, "--out": out})
     files = [file for file in (*inputs, *(log or []), manifest, fit) if file is not None]
@@ -66,10 +65,9 @@ def report(
     elif kind == FIT:
         from grouser.view.report_fit import report_fit
 
-        length = values.positive(2.0 if interval is None else interval, "--interval")
         found = gr.Fit.load(inputs[0], ground=values.ground(terrain))
         read = None if manifest is None else console.read_log(log or [], manifest)
-        made = report_fit(found, read, interval=length, **words)
+        made = report_fit(found, read, interval=2.0 if interval is None else interval, **words)
     else:
         from grouser.view.report_odometry import report_odometry
 

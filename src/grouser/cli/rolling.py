@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from functools import partial
 from pathlib import Path
@@ -11,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 import grouser as gr
-from grouser.cli import console, values
-from grouser.cli.values import option, steps
+from grouser.cli import console, driven, values
+from grouser.cli.values import option
 from grouser.errors import GrouserError
 from grouser.pictures import SUFFIXES as PICTURES
 
@@ -42,39 +41,37 @@ def rolling(
     ] = None,
     joint: Annotated[list[str] | None, joints("Where a joint starts, joint=rad or m; may be repeated.")] = None,
     duration: Annotated[float, option("How long to roll, s.")] = 30.0,
-    dt: Annotated[float, steps("Step, s.")] = 0.01,
-    sigma: Annotated[float, steps("How fast a violated contact is closed, 1/s.")] = 5.0,
-    start: values.Start = None,
-    heading: values.Heading = None,
+    dt: Annotated[float, driven.steps("Step, s.")] = 0.01,
+    sigma: Annotated[float, driven.steps("How fast a violated contact is closed, 1/s.", check=values.positive)] = 5.0,
+    start: driven.Start = None,
+    heading: driven.Heading = None,
     compare: Annotated[
         list[str] | None,
         option("Another design led along the same straight path. Its slip is compared; may be repeated."),
     ] = None,
-    friction: Annotated[float, compared("Coefficient of friction of the slip compared.")] = 0.6,
-    out: Annotated[
-        list[Path] | None, option("Folder or file: .npz .csv .tum .kitti .mcap .png .svg .pdf. May be repeated.")
-    ] = None,
-    view: Annotated[Path | None, option("Page that plays the run in 3D (.html).")] = None,
-    plot: Annotated[Path | None, option("Designs compared, into a .png, .svg or .pdf file.")] = None,
+    friction: Annotated[
+        float, compared("Coefficient of friction of the slip compared.", check=values.not_negative)
+    ] = 0.6,
+    out: values.RunFiles = None,
+    view: values.RunPage = None,
+    plot: Annotated[Path | None, values.picture("Designs compared, into a .png, .svg or .pdf file.")] = None,
     as_json: console.Json = False,
 ) -> None:
     """Roll a vehicle without slip: its freedoms and where it goes.
 
     It also says how well contact and rolling hold.
     """
-    values.pose(start, heading)
     files = values.run_files(out, view)
-    values.positive(friction, "--friction", or_zero=True)
     if plot is not None and not compare:
         raise GrouserError("--plot: draws designs compared; add --compare VEHICLE, or use --out for the run")
     if terrain.startswith("rough:") and "interpolation" not in terrain:
         raise GrouserError("--terrain: rough ground has edges; add interpolation=spline to it")
 
     ground = values.terrain(terrain)
-    place = values.start_pose(start, heading, ground)
-    model = gr.rolling.RollingModel(gr.vehicle(vehicle), ground, sigma=values.positive(sigma, "--sigma"))
-    rates = {**dict.fromkeys(model.vehicle.wheels, drive), **_pairs(rate, "--rate")}
-    begin = model.start(*place, joints=_pairs(joint, "--joint"))
+    place = driven.start_pose(start, heading, ground)
+    model = gr.rolling.RollingModel(gr.vehicle(vehicle), ground, sigma=sigma)
+    rates = {**dict.fromkeys(model.vehicle.wheels, drive), **_of_joints(rate, "--rate")}
+    begin = model.start(*place, joints=_of_joints(joint, "--joint"))
     gr.rolling.roll(model, rates=rates, duration=dt, dt=dt, start=begin)  # compiles
     began = time.perf_counter()
     run = gr.rolling.roll(model, rates=rates, duration=duration, dt=dt, start=begin)
@@ -112,15 +109,9 @@ def rolling(
     console.check_status(run)
 
 
-def _pairs(given: list[str] | None, option: str) -> dict[str, float]:
+def _of_joints(given: list[str] | None, name: str) -> dict[str, float]:
     """Numbers by joint name."""
-    out = {}
-    for text in given or []:
-        name, _, value = text.partition("=")
-        out[name.strip()] = number = values.number(value)
-        if not name.strip() or not math.isfinite(number):
-            raise GrouserError(f"{option}: {text!r:.60} is not joint=number, such as phi1=0.1")
-    return out
+    return dict(values.number_pair(text, name, "joint=number, such as phi1=0.1") for text in given or [])
 
 
 def _print(result: dict[str, Any]) -> None:
@@ -140,10 +131,10 @@ def _print(result: dict[str, Any]) -> None:
         ("slip measured from poses", "rolling_residual_max", " m/s"),
     )
     pairs += [(n, f"at most {result[key]:.1e}{unit}") for n, key, unit in bounds if result.get(key) is not None]
-    pairs += [pair for pair in console.happened_pairs(result) if pair[0] in ("largest tilt", "least tip margin")]
+    pairs += [pair for pair in console.outcome_pairs(result) if pair[0] in ("largest tilt", "least tip margin")]
     pairs.append(("took", f"{result['seconds']:.3f} s"))
     console.print_pairs(f"{result['vehicle']} rolls on {result['terrain']}", pairs)
-    console.say_remarks(result)
+    console.print_remarks(result)
     if result["designs"]:
         typer.echo("")
         rows = [

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 import grouser as gr
-from grouser.cli import console, fitted, soils, values
-from grouser.cli.values import option
+from grouser.cli import console, driven, values
+from grouser.cli.values import option, positive
 from grouser.errors import GrouserError
 
 MOST_ROLLOUTS = 10_000_000
@@ -23,93 +23,71 @@ EXAMPLES = (
 
 
 def rollout(
-    vehicle: values.Vehicle,
+    vehicle: driven.Vehicle,
     terrain: Annotated[str, option("As for simulate.")] = "flat",
-    start: values.Start = None,
-    heading: values.Heading = None,
-    model: values.Model = "kinematic",
-    rollouts: Annotated[int, option("Number of rollouts.")] = 1000,
-    duration: Annotated[float, option("Duration of each, s.")] = 10.0,
-    dt: Annotated[float, option("Step, s.")] = 0.04,
-    seed: Annotated[int, option("Seed of the arcs. The same seed gives the same arcs.")] = 0,
-    max_speed: Annotated[float, option("Speeds are uniform from 0 to this, m/s.")] = 1.0,
-    max_curvature: Annotated[float, option("Curvatures are uniform in ± this, 1/m.")] = 0.3,
+    start: driven.Start = None,
+    heading: driven.Heading = None,
+    model: driven.Model = "kinematic",
+    rollouts: Annotated[int, option("Number of rollouts.", check=values.whole(1, MOST_ROLLOUTS))] = 1000,
+    duration: Annotated[float, option("Duration of each, s.", check=positive)] = 10.0,
+    dt: Annotated[float, option("Step, s.", check=positive)] = 0.04,
+    seed: Annotated[int, option("Seed of the arcs. The same seed gives the same arcs.", check=values.SEED)] = 0,
+    max_speed: Annotated[float, option("Speeds are uniform from 0 to this, m/s.", check=positive)] = 1.0,
+    max_curvature: Annotated[float, option("Curvatures are uniform in ± this, 1/m.", check=values.not_negative)] = 0.3,
     threads: Annotated[int | None, option("Threads; default: all cores. Results do not change.")] = None,
     every: Annotated[int | None, option("Keep every K-th state in the file, not only the last.")] = None,
-    out: Annotated[Path | None, option("File for arcs, statuses and states (.npz).")] = None,
-    contact: values.Contact = None,
-    friction: values.Friction = None,
-    fit: fitted.FitFile = None,
-    samples: fitted.Samples = None,
-    soil_raster: soils.SoilFile = None,
-    soil: soils.SoilLaws = None,
+    out: Annotated[Path | None, values.npz_file("File for arcs, statuses and states (.npz).")] = None,
+    contact: driven.Contact = None,
+    friction: driven.Friction = None,
+    fit: driven.FitFile = None,
+    samples: driven.Samples = None,
+    soil_raster: driven.SoilFile = None,
+    soil: driven.SoilLaws = None,
     as_json: console.Json = False,
 ) -> None:
     """Roll out random arcs from one start; print where and how they end.
 
     It also prints how fast this was.
     """
-    values.whole(rollouts, 1, MOST_ROLLOUTS, "--rollouts")
-    values.whole(seed, 0, 2**63 - 1, "--seed")
-    values.positive(max_speed, "--max-speed")
-    values.positive(max_curvature, "--max-curvature", or_zero=True)
-    if out is not None and out.suffix.lower() != ".npz":
-        raise GrouserError(f"--out: {out} must end in .npz")
     if every is not None and out is None:
         raise GrouserError("--every: states are kept in a file; add --out FILE.npz")
-
+    driven.refuse_other_model(model, {"--contact": contact, "--friction": friction})
+    driven.check_samples(samples, fit)
     from grouser.cli.arcs import RandomArcs
     from grouser.simulation.simulate import step_count
 
-    values.pose(start, heading)
-    values.one_of(model, values.MODELS, "--model")
-    if model == "kinematic":
-        given = {"--contact": contact, "--friction": friction}
-        values.refuse(given, "is for the dynamic model; add --model dynamic, or leave it out")
     rover, ground = gr.vehicle(vehicle), values.terrain(terrain)
-    place = values.start_pose(start, heading, ground)
-    fitted.check_samples(samples, fit)
-    if fit is not None and model != "kinematic":
-        raise GrouserError("--model: the fit says how the vehicle moves; leave it out, or leave out --fit")
-    driven: Any = gr.Kinematics(rover)
-    calibrated = None
-    if fit is not None:
-        calibrated = fitted.load_fit(fit, rover, ground)
-        model = "dynamic" if getattr(calibrated.model.model, "dynamic", False) else "kinematic"
-    elif model == "dynamic":
-        driven = values.dynamics(rover, contact, friction, None, None, max_speed)
-    steps = step_count(values.positive(duration, "--duration"), values.positive(dt, "--dt"))
+    place = driven.start_pose(start, heading, ground)
+    steps = step_count(duration, dt)
     if every is not None:
-        values.whole(every, 1, steps, "--every")
-    soiled = soils.with_soils(ground, soil_raster, soil, rover, dynamic=model == "dynamic", speed=max_speed)
+        values.whole(1, steps)(every, "--every")
+    moving: Any = gr.Kinematics(rover)
+    calibrated, forces = None, model == "dynamic"
+    if fit is not None:
+        values.refuse({"--model": model if forces else None}, driven.FIT_MOVES)
+        calibrated = driven.load_fit(fit, rover, ground)
+        forces = driven.has_forces(calibrated)
+    elif forces:
+        moving = gr.Dynamics(rover, contact=driven.contact_model(contact, rover, friction, max_speed))
+    soiled = driven.with_soils(ground, soil_raster, soil, rover, forces=forces, speed=max_speed)
     arcs = RandomArcs(
-        driven,
-        soiled if calibrated is None else ground,  # of a fit it only gives the commands
-        rollouts=rollouts,
-        steps=steps,
-        dt=dt,
-        seed=seed,
-        max_speed=max_speed,
-        max_curvature=max_curvature,
-        start=place,
-    )
-    if out is not None:
-        values.make_folder(out.parent)
+        moving, soiled if calibrated is None else ground, rollouts=rollouts, steps=steps, dt=dt, seed=seed,
+        max_speed=max_speed, max_curvature=max_curvature, start=place,
+    )  # fmt: skip
+    values.make_folders([out])
     arcs.compile()
     began = time.perf_counter()
     with console.progress(f"{rollouts} rollouts") as report:
+        options: dict[str, Any] = {"threads": threads, "every": every or 0, "progress": report}
         if calibrated is None:
-            numbers = arcs.run(threads=threads, every=every or 0, out=out, progress=report)
+            numbers = arcs.run(out=out, **options)
         else:
-            numbers, many = fitted.roll_out_arcs(
-                calibrated, arcs, soiled, start=place, samples=samples, seed=seed, threads=threads, every=every or 0,
-                progress=report,
-            )  # fmt: skip
+            numbers, many = arcs.sampled(calibrated, soiled, samples=samples, seed=seed, **options)
             if out is not None:
                 arcs.write(many, out)
     seconds = time.perf_counter() - began
     result = {
-        "vehicle": rover.name, "model": model, "start": list(place),
+        "vehicle": rover.name, "model": driven.MODELS[forces], "start": list(place),
         "rollouts": rollouts, "seconds_simulated": duration, "dt": dt, "seed": seed,
         "steps_per_second": round(numbers.pop("steps") / seconds, 1),
         **numbers,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any
 
 import grouser as gr
-from grouser.cli import console, fitted, soils, values
-from grouser.cli.values import option, steps
+from grouser.cli import console, driven, values
+from grouser.cli.driven import dynamic, of_fit, steps
+from grouser.cli.values import finite, option, positive
 from grouser.errors import GrouserError
 from grouser.pictures import SUFFIXES as PICTURES
 
@@ -27,77 +27,77 @@ kinematic = partial(option, panel="Kinematic model")
 
 
 def simulate(
-    vehicle: values.Vehicle,
-    terrain: values.Ground = "flat",
-    speed: Annotated[float, option("Commanded speed, m/s; negative is backwards.")] = 1.0,
-    curvature: Annotated[float, option("Commanded curvature, 1/m, left positive.")] = 0.0,
-    duration: Annotated[float, option("Duration of the drive, s.")] = 10.0,
-    left: Annotated[float, steps("Commanded speed to the left, m/s, of vehicles that can move sideways.")] = 0.0,
-    turn: Annotated[float | None, steps("Commanded turn rate, rad/s; instead of --curvature.")] = None,
-    dt: Annotated[float, steps("Step, s.")] = 0.04,
-    start: values.Start = None,
-    heading: values.Heading = None,
-    model: values.Model = "kinematic",
+    vehicle: driven.Vehicle,
+    terrain: driven.Ground = "flat",
+    speed: Annotated[float, option("Commanded speed, m/s; negative is backwards.", check=finite)] = 1.0,
+    curvature: Annotated[float, option("Commanded curvature, 1/m, left positive.", check=finite)] = 0.0,
+    duration: Annotated[float, option("Duration of the drive, s.", check=positive)] = 10.0,
+    left: Annotated[
+        float, steps("Commanded speed to the left, m/s, of vehicles that can move sideways.", check=finite)
+    ] = 0.0,
+    turn: Annotated[float | None, steps("Commanded turn rate, rad/s; instead of --curvature.", check=finite)] = None,
+    dt: Annotated[float, steps("Step, s.", check=positive)] = 0.04,
+    start: driven.Start = None,
+    heading: driven.Heading = None,
+    model: driven.Model = "kinematic",
     integrator: Annotated[
         str | None, steps("euler (default); rk4 for the kinematic, midpoint for the dynamic model.")
     ] = None,
     slip: Annotated[str | None, kinematic("Body slip p1,…,p6 (thesis section 2.3); others: in Python.")] = None,
-    contact: values.Contact = None,
-    friction: values.Friction = None,
-    actuator_gain: values.Gain = None,
-    torque_limit: values.Limit = None,
-    fit: fitted.FitFile = None,
-    samples: fitted.Samples = None,
-    seed: Annotated[int, fitted.of_fit("Seed of the samples.")] = 0,
-    soil_raster: soils.SoilFile = None,
-    soil: soils.SoilLaws = None,
-    out: Annotated[
-        list[Path] | None, option("Folder or file: .npz .csv .tum .kitti .mcap .png .svg .pdf. May be repeated.")
+    contact: driven.Contact = None,
+    friction: driven.Friction = None,
+    actuator_gain: Annotated[
+        float | None, dynamic("Torque per rate error, N m/(rad/s); default: exact rates.", check=values.not_negative)
     ] = None,
-    view: Annotated[Path | None, option("Page that plays the run in 3D (.html).")] = None,
+    torque_limit: Annotated[float | None, dynamic("Largest torque, N m; needs a gain.", check=positive)] = None,
+    fit: driven.FitFile = None,
+    samples: driven.Samples = None,
+    seed: Annotated[int, of_fit("Seed of the samples.", check=values.SEED)] = 0,
+    soil_raster: driven.SoilFile = None,
+    soil: driven.SoilLaws = None,
+    out: values.RunFiles = None,
+    view: values.RunPage = None,
     as_json: console.Json = False,
 ) -> None:
-    """Drive one vehicle over one ground and print where it went."""
+    """Simulate one drive of a vehicle over a ground and print the result."""
     targets = values.run_files(out, view)
-    values.pose(start, heading)
-    for name, value in (("--speed", speed), ("--curvature", curvature), ("--left", left), ("--turn", turn or 0.0)):
-        values.finite(value, name)
-    values.positive(duration, "--duration")
-    values.positive(dt, "--dt")
-    values.one_of(model, values.MODELS, "--model")
-    others: dict[str, Any] = {"--slip": slip} if model == "dynamic" else {
-        "--contact": contact, "--friction": friction, "--actuator-gain": actuator_gain, "--torque-limit": torque_limit
+    laws = {
+        "--slip": slip, "--contact": contact, "--friction": friction, "--actuator-gain": actuator_gain,
+        "--torque-limit": torque_limit,
     }  # fmt: skip
-    other = "kinematic" if model == "dynamic" else "dynamic"
-    values.refuse(others, f"is for the {other} model; add --model {other}, or leave it out")
-
+    driven.refuse_other_model(model, laws)
+    if torque_limit is not None and actuator_gain is None:
+        raise GrouserError("--torque-limit: exact rates have no torque limit; add --actuator-gain")
     if turn is not None and curvature != 0.0:
-        raise GrouserError("--turn and --curvature say the same in two ways; give one")
+        raise GrouserError("--turn and --curvature both set the turn rate; give one")
+    driven.check_samples(samples, fit)
     drive = gr.drive.twist(speed, left, speed * curvature if turn is None else turn)
-    rover, bare = values.moved(vehicle, speed, left, turn or 0.0), values.terrain(terrain)
-    place = values.start_pose(start, heading, bare)
-    fitted.check_samples(samples, fit)
-    values.whole(seed, 0, 2**63 - 1, "--seed")
-    calibrated = None
+    rover, bare = driven.moved(vehicle, speed, left, turn or 0.0), values.terrain(terrain)
+    place = driven.start_pose(start, heading, bare)
+    forces, flat = model == "dynamic", gr.Kinematics(rover)
+    moving: Any
     if fit is not None:
-        given = {**others, "--slip": slip, "--integrator": integrator, "--model": "" if model == "dynamic" else None}
-        values.refuse(given, "the fit says how the vehicle moves; leave it out, or leave out --fit")
-        calibrated = fitted.load_fit(fit, rover, bare)
-        model = "dynamic" if getattr(calibrated.model.model, "dynamic", False) else "kinematic"
-    ground = soils.with_soils(bare, soil_raster, soil, rover, dynamic=model == "dynamic", speed=speed)
-    warning = gr.terrain.steep_warning(ground)
-    if warning:
+        given = {"--slip": slip, "--integrator": integrator, "--model": model if forces else None}
+        values.refuse(given, driven.FIT_MOVES)
+        moving = driven.load_fit(fit, rover, bare)
+        forces = driven.has_forces(moving)
+        model = driven.MODELS[forces]
+    elif forces:
+        gain, limit = actuator_gain, math.inf if torque_limit is None else torque_limit
+        moving = gr.Dynamics(
+            rover,
+            contact=driven.contact_model(contact, rover, friction, speed),
+            actuator=None if gain is None else gr.actuation.PI(gain=gain, limit=limit),
+            integrator=integrator or "euler",
+        )
+    else:
+        moving = flat = flat.replace(integrator=integrator or "euler")
+        if slip is not None:
+            moving = flat.replace(slip=gr.slip.BodySlip(values.numbers(slip, 6, "--slip", driven.SLIP)))
+    ground = driven.with_soils(bare, soil_raster, soil, rover, forces=forces, speed=speed)
+    if warning := gr.terrain.steep_warning(ground):
         console.remark(f"grouser: {warning}")
-    flat = gr.Kinematics(rover, integrator=(integrator or "euler") if model == "kinematic" else "euler")
-    driven: Any = flat
-    if calibrated is not None:
-        driven = calibrated
-    elif model == "dynamic":
-        driven = values.dynamics(rover, contact, friction, actuator_gain, torque_limit, speed)
-        driven = driven.replace(integrator=integrator or "euler")
-    elif slip is not None:
-        driven = flat.replace(slip=gr.slip.BodySlip(values.numbers(slip, 6, "--slip", "-0.1,0,-0.1,0,0,-0.1")))
-    run = gr.simulate(driven, ground, drive, duration=duration, dt=dt, start=place, samples=samples, seed=seed)
+    run = gr.simulate(moving, ground, drive, duration=duration, dt=dt, start=place, samples=samples, seed=seed)
     pictures = [file for file in targets if file.suffix.lower() in PICTURES]
     for file in targets:
         if file not in pictures:
@@ -143,7 +143,7 @@ def _print(result: dict[str, Any], terrain: str) -> None:
             ("power on the wheels", " ".join(f"{p:.2f}" for p in result["mean_contact_power"]) + " W"),
             ("Newton iterations", f"{result['newton_iterations']:.2f} per step"),
         ]
-    pairs += console.happened_pairs(result)
+    pairs += console.outcome_pairs(result)
     if result.get("final_sigma") is not None:
         x, y, z = result["final_sigma"]
         pairs.append(
@@ -156,4 +156,4 @@ def _print(result: dict[str, Any], terrain: str) -> None:
     if result["deficient_steps"]:
         pairs.append(("underdetermined steps", str(result["deficient_steps"])))
     console.print_pairs(f"{result['vehicle']} on {terrain}", pairs)
-    console.say_remarks(result)
+    console.print_remarks(result)

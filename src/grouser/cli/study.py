@@ -12,7 +12,6 @@ import typer
 from grouser.cli import console, values
 from grouser.cli.values import option
 from grouser.errors import GrouserError
-from grouser.pictures import SUFFIXES as PICTURES
 
 EXAMPLES = (
     "climb.toml --out climb --plot climb.png",
@@ -26,8 +25,8 @@ def study(
     out: Annotated[Path | None, option("Folder for the rows; run again, it continues.")] = None,
     threads: Annotated[int | None, option("Threads; default: all cores. Results do not change.")] = None,
     scheduler: Annotated[str | None, option("Dask scheduler, such as tcp://host:8786.")] = None,
-    plot: Annotated[Path | None, option("Picture of response curves: .png .svg or .pdf.")] = None,
-    report: Annotated[Path | None, option("Page with all tables and pictures (.html).")] = None,
+    plot: Annotated[Path | None, values.picture("Picture of response curves: .png .svg or .pdf.")] = None,
+    report: Annotated[Path | None, values.page("Page with all tables and pictures (.html).")] = None,
     measure: Annotated[str | None, option("Measure of the picture; default: the first.")] = None,
     as_json: console.Json = False,
 ) -> None:
@@ -35,11 +34,7 @@ def study(
 
     A study that names a function imports its module and runs it: read a study of others before you run it.
     """
-    for name, path, endings in (("--plot", plot, PICTURES), ("--report", report, (".html", ".htm"))):
-        if path is not None and path.suffix.lower() not in endings:
-            raise GrouserError(f"{name}: {path} must end in {' or '.join(endings)}")
-        if path is not None:
-            values.make_folder(path.parent)
+    files = values.make_folders([plot, report])
     from grouser.study.run import read_study, run_study
     from grouser.study.spec import Spec
 
@@ -59,7 +54,6 @@ def study(
             raise typer.Exit(console.INTERRUPTED) from None
     found.measure(measure)
     result = found.summary()
-    files = [path for path in (plot, report) if path is not None]
     if plot is not None:
         found.plot(plot, measure=measure)
     if report is not None:

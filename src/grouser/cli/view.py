@@ -24,7 +24,7 @@ def view(
         list[Path] | None,
         typer.Argument(metavar="RUN...", help="Files of `grouser simulate --out run.npz`. Several share one page."),
     ] = None,
-    out: Annotated[Path | None, option("The page (.html); default: next to the first run.")] = None,
+    out: Annotated[Path | None, values.page("The page (.html); default: next to the first run.")] = None,
     fan: Annotated[Path | None, option("File of `grouser rollout --every K --out`. Runs are then optional.")] = None,
     terrain: Annotated[str | None, option("Ground of a fan, or of runs without one. Given as for simulate.")] = None,
     mesh: Annotated[
@@ -37,15 +37,15 @@ def view(
 
     It opens from disk, needs no network, and can be mailed.
     """
-    meshes = _meshes(mesh or [])
+    form = "a frame and a file, such as body=hull.stl"
+    meshes = {frame: Path(file) for frame, file in (values.pair(text, "--mesh", form) for text in mesh or [])}
     files = runs or []
     if not files and (fan is None or terrain is None):
         raise GrouserError("give a run, or a fan of rollouts with --fan and its ground with --terrain")
     page = [*files, *([fan] if fan else [])][0].with_suffix(".html") if out is None else out
     from grouser.cli.arcs import read_fan
-    from grouser.view.page import check_page, view_runs
+    from grouser.view.page import view_runs
 
-    check_page(page)
     values.make_folder(page.parent)
     stems = [file.stem for file in files]  # with their folders where two are alike
     loaded = [gr.Run.load(file) for file in files]
@@ -54,18 +54,5 @@ def view(
     view_runs(loaded, page, names=names, fan=rollouts, ground=values.ground(terrain), meshes=meshes, title=title)
     size = page.stat().st_size
     summaries = [{"file": file, **run.summary()} for file, run in zip(files, loaded, strict=True)]
-    console.emit(
-        {"file": page, "bytes": size, "runs": summaries},
-        as_json,
-        lambda _: typer.echo(f"wrote {page} ({size / 1e6:.1f} MB); open it in a browser"),
-    )
-
-
-def _meshes(given: list[str]) -> dict[str, Path]:
-    meshes = {}
-    for text in given:
-        frame, equals, file = text.partition("=")
-        if not equals or not frame or not file:
-            raise GrouserError(f"--mesh: {text!r:.60} is not a frame and a file, such as body=hull.stl")
-        meshes[frame] = Path(file)
-    return meshes
+    result = {"file": page, "bytes": size, "runs": summaries}
+    console.emit(result, as_json, lambda _: typer.echo(f"wrote {page} ({size / 1e6:.1f} MB); open it in a browser"))

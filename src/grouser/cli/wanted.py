@@ -1,9 +1,11 @@
-"""The options of commands that calibrate: vehicle, model, parameters and priors."""
+"""Options of commands that calibrate: vehicle, model, parameters and priors; the fit and the grounds to start from."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import grouser as gr
 from grouser.cli import values
@@ -13,8 +15,13 @@ MODELS = (
     "best", "kinematic", "perturbative", "sliding", "corrected", "diff-drive", "four-number", "bicycle", "omni",
     "dynamic",
 )  # fmt: skip
-CONTACTS = ("piecewise-linear", "pacejka")
-FORMS = ("diagonal", "full", "cholesky")
+VELOCITY_MODELS = {
+    "corrected": "Corrected", "perturbative": "Perturbative", "sliding": "Perturbative", "bicycle": "Bicycle",
+    "diff-drive": "DifferentialDrive", "omni": "Holonomic", "four-number": "FourNumbers",
+}  # fmt: skip
+"""Classes of `grouser.motion` by the name of the model."""
+SURFACE = ("perturbative", "sliding", "corrected")
+"""Models with the 13 slip parameters of a surface."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,10 +39,6 @@ class Wanted:
 
     def __post_init__(self) -> None:
         """Refuses what needs no file to be seen wrong."""
-        values.one_of(self.model, MODELS, "--model")
-        values.one_of(self.contact or CONTACTS[0], CONTACTS, "--contact")
-        values.one_of(self.noise_form, FORMS, "--noise-form")
-        values.one_of(self.start_velocity, ("poses", "wheels"), "--start-velocity")
         if self.contact is not None and self.model != "dynamic":
             raise GrouserError("--contact: is for the dynamic model; add --model dynamic, or leave it out")
         if self.terrain is not None and self.model not in ("best", "kinematic", "dynamic"):
@@ -59,7 +62,7 @@ class Wanted:
 
     @property
     def first(self) -> Wanted:
-        """The model that is taken where nothing is compared."""
+        """The model of a fit without comparison: kinematic in place of best."""
         return replace(self, model="kinematic") if self.model == "best" else self
 
     def _vehicle(self, named: str | None) -> str:
@@ -84,7 +87,7 @@ class Wanted:
 
     @property
     def from_commands(self) -> bool:
-        """Whether predictions start from the log's commands: only then has the powertrain anything to do."""
+        """Whether predictions use the log's commands, which the powertrain model needs."""
         return any(name.strip().startswith("powertrain") for name in (self.parameters or "").split(","))
 
     def chosen(self, motion: gr.MotionModel) -> list[gr.Parameter]:
@@ -111,33 +114,19 @@ class Wanted:
         if self.model == "dynamic":
             kind = gr.contact.Pacejka if self.contact == "pacejka" else gr.contact.PiecewiseLinear
             return gr.Dynamics(vehicle, contact=kind())
-        if self.model == "corrected":
-            return gr.motion.Corrected(vehicle=vehicle, gravity_grows="distance")
-        if self.model == "perturbative":
-            # Logs hold stops, and slow and fast driving: gravity slides a vehicle only as its wheels roll.
-            return gr.motion.Perturbative(vehicle=vehicle, gravity_grows="distance")
-        if self.model == "sliding":
-            return gr.motion.Perturbative(vehicle=vehicle)
-        if self.model == "diff-drive":
-            return gr.motion.DifferentialDrive(vehicle=vehicle)
-        if self.model == "omni":
-            return gr.motion.Holonomic(vehicle=vehicle)
-        if self.model == "four-number":
-            return gr.motion.FourNumbers(vehicle=vehicle)
-        if all(vehicle.steered) or not any(vehicle.steered):
+        if self.model == "bicycle" and (all(vehicle.steered) or not any(vehicle.steered)):
             raise GrouserError(f"--model: a bicycle steers some of its wheels and not others, unlike '{vehicle.name}'")
-        return gr.motion.Bicycle(vehicle=vehicle)
+        # Logs hold stops, and slow and fast driving: gravity slides a vehicle only as its wheels roll.
+        rolls = {"gravity_grows": "distance"} if self.model in ("corrected", "perturbative") else {}
+        made: gr.motion.VelocityModel = getattr(gr.motion, VELOCITY_MODELS[self.model])(vehicle=vehicle, **rolls)
+        return made
 
     def _first(self, motion: gr.MotionModel) -> list[str]:
         """What a first fit of this model calibrates."""
         first = list(gr.calibration.DEFAULTS)
         if self.model == "kinematic":
             return first
-        if self.model in (
-            "perturbative",
-            "sliding",
-            "corrected",
-        ):  # its α₆ and the sensor's place ahead cannot be distinguished
+        if self.model in SURFACE:  # its α₆ and the sensor's place ahead cannot be distinguished
             return [name for name in first if name != "sensor.x"]
         instead = ["model"]
         if self.model == "dynamic":
@@ -146,10 +135,60 @@ class Wanted:
         return [*instead, *(name for name in first if name != "slip")]
 
 
+class Carried(NamedTuple):
+    """Options of a calibration that starts from a fit, or remembers grounds."""
+
+    start: Path | None
+    """A fit to carry on."""
+    memory: Path | None
+    """A file of grounds, which need not exist yet."""
+    steady: bool
+    """Whether the ground is taken for one and the same throughout."""
+    terrain: str | None = None
+    """Ground of the fit, if other than flat."""
+
+    def fit(self) -> gr.Fit:
+        """The fit to carry on."""
+        assert self.start is not None
+        return gr.Fit.load(self.start, ground=values.ground(self.terrain))
+
+    @property
+    def sigma(self) -> dict[str, float]:
+        """Sigmas of the systematic parameters of the fit to carry on: those of the prior. None without one."""
+        if self.start is None:
+            return {}
+        fit = self.fit()
+        return {p.name: fit.sigma[p.name] for p in fit.systematic}
+
+    def grounds(self) -> gr.calibration.Memory | None:
+        """The memory, where there is one already."""
+        return gr.calibration.Memory.load(self.memory) if self.memory is not None and self.memory.exists() else None
+
+    def calibrated(self, model: Any, log: gr.Log, parameters: Any = None, **options: Any) -> gr.Fit:
+        """A calibration of a model or a fit; a memory is written with the grounds of this log."""
+        if parameters is not None:
+            options["parameters"] = parameters
+        if not options["online"]:
+            return gr.calibrate(model, log, **options)
+        memory = self.grounds()
+        if memory is None and self.memory is not None:
+            fit = model if isinstance(model, gr.Fit) else None
+            memory = gr.calibration.Memory.of(*((model, parameters) if fit is None else (fit.model, fit.systematic)))
+        found = gr.calibrate(model, log, adapt=not self.steady, memory=memory, **options)
+        self.write(memory)
+        return found
+
+    def write(self, memory: gr.calibration.Memory | None) -> None:
+        """Write the memory, if a file was named."""
+        if self.memory is not None and memory is not None:
+            memory.save(self.memory)
+
+
 def _prior(text: str) -> tuple[str, float, float]:
-    name, _, rest = text.partition("=")
+    form = "name=value:sigma, such as slip.p2=-0.05:0.1"
+    name, rest = values.pair(text, "--prior", form)
     value, _, sigma = rest.partition(":")
     mean, spread = values.number(value), values.number(sigma)
-    if not (name and math.isfinite(mean) and math.isfinite(spread) and spread > 0.0):
-        raise GrouserError(f"--prior: {text!r:.60} is not name=value:sigma, such as slip.p2=-0.05:0.1")
-    return name.strip(), mean, spread
+    if not (math.isfinite(mean) and math.isfinite(spread) and spread > 0.0):
+        raise GrouserError(f"--prior: {text!r:.60} is not {form}")
+    return name, mean, spread

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from tempfile import TemporaryFile
 from typing import Annotated, Any
 
 import typer
@@ -18,9 +15,11 @@ from grouser.cli import console
 from grouser.cli.values import option
 from grouser.cli.warmup_parts import FAMILIES, PARTS
 from grouser.errors import GrouserError
+from grouser.study.child import Child
+from grouser.study.executor import Failure, Work
 
-WORKER = (sys.executable, "-P", "-m", "grouser.cli.warmup_parts")
-"""The command of a process that compiles; -P, as it must not import what lies in the folder it is called from."""
+BUILD = "grouser.cli.warmup_parts:build"
+"""What runs in the processes that compile."""
 EXAMPLES = ("", "--part kinematics --part dynamics --json")
 
 
@@ -45,7 +44,7 @@ def warmup(
         raise GrouserError(f"--jobs: {jobs} is not a whole number above 0")
     try:
         parts = _build(wanted, min(jobs or os.cpu_count() or 1, len(wanted)))
-    except WorkerError as error:
+    except GrouserError as error:
         console.fail(str(error))
     numbers = ("cpu_seconds", "compiled", "loaded")
     result = {
@@ -64,12 +63,15 @@ def warmup(
 def _build(wanted: list[str], jobs: int) -> list[dict[str, Any]]:
     """Each process takes the next part until none is left; what they answered, in the order of `wanted`."""
     plan, done = Plan(wanted), dict[str, dict[str, Any]]()
-    workers = [Worker() for _ in range(jobs)]
+    workers = [Child(Work({"parts": wanted}, BUILD)) for _ in range(jobs)]
 
-    def work(worker: Worker) -> None:
+    def work(worker: Child) -> None:
         mine: set[int] = set()
         while (part := plan.take(mine)) is not None:
-            done[part] = one = worker.build(part)
+            found = worker.run(wanted.index(part))
+            if isinstance(found, Failure):
+                raise GrouserError(f"compiling {part} failed: {found.reason}")
+            done[part] = one = json.loads(found)
             said = f"{part}, {one['cpu_seconds']:.1f} CPU s" if one["compiled"] else f"{part}: compiled before"
             console.remark(f"{len(done)} of {len(wanted)}: {said}")
 
@@ -80,7 +82,7 @@ def _build(wanted: list[str], jobs: int) -> list[dict[str, Any]]:
                 one.result()
         finally:
             for worker in workers:
-                worker.stop()
+                worker.close()
     return [done[name] for name in wanted]
 
 
@@ -102,40 +104,6 @@ class Plan:
             mine.add(k)
             self._begun.add(k)
             return self._families[k].pop(0)
-
-
-class WorkerError(Exception):
-    """A process that compiles ended early; the message is a sentence."""
-
-
-class Worker:
-    """A process that compiles parts."""
-
-    def __init__(self) -> None:
-        self._errors = TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115  it lives as long as the process
-        pipe = subprocess.PIPE
-        self._process = subprocess.Popen(WORKER, stdin=pipe, stdout=pipe, stderr=self._errors, encoding="utf-8")
-
-    def build(self, part: str) -> dict[str, Any]:
-        """Have a part compiled."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        try:
-            self._process.stdin.write(part + "\n")
-            self._process.stdin.flush()
-            answer: dict[str, Any] = json.loads(self._process.stdout.readline())
-        except (OSError, ValueError):
-            code = self._process.wait()
-            self._errors.seek(0)
-            said = self._errors.read().strip().splitlines()
-            raise WorkerError(f"compiling {part} failed: {said[-1] if said else f'exit code {code}'}") from None
-        return answer
-
-    def stop(self) -> None:
-        """End it; it has nothing to do any more."""
-        self._process.kill()
-        self._process.communicate()
-        self._errors.close()
 
 
 def _print(result: dict[str, Any]) -> None:

@@ -1,15 +1,13 @@
 """What `grouser warmup` compiles, part by part: each uses all of its entries and laws once.
 
-Run as a program it is a worker: it takes names of parts from stdin and answers each with a line of JSON. Python's
-compiler lock lets one thread compile at a time, so that only processes use all cores.
+Python's compiler lock lets one thread compile at a time, so that only processes use all cores: `build` runs in them.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -175,40 +173,29 @@ PARTS: dict[str, Callable[[], None]] = {part.__name__: part for family in FAMILI
 """All parts by name."""
 
 
-def main() -> None:
-    """Compile until stdin ends."""
-    from grouser._compile import watch
-
-    watch.watchers.clear()  # the parent shows progress
-    before = dict.fromkeys(("compiled", "loaded", "cpu_seconds"), 0)  # imports count for the first part
-    for line in sys.stdin:
-        done = build(line.strip())
-        print(json.dumps({**done, **{key: done[key] - before[key] for key in before}}), flush=True)
-        before = {key: done[key] for key in before}
+_before: dict[str, float] = dict.fromkeys(("compiled", "loaded", "cpu_seconds"), 0)
+"""What this process did before the part that it compiles now; imports count for the first."""
 
 
-def build(part: str) -> dict[str, Any]:
-    """Compile or load a part; returns what this process did so far, and where code is kept."""
+def build(manifest: Mapping[str, Any], index: int, threads: int) -> bytes:
+    """Compile or load one of `manifest["parts"]`: JSON of what that took, and where code is kept."""
     import numba
 
-    from grouser._compile import store
+    from grouser._compile import store, watch
 
+    watch.watchers.clear()  # the parent shows progress
+    part = manifest["parts"][index]
     if numba.config.DISABLE_JIT:
         store.Counts.not_kept = "NUMBA_DISABLE_JIT is set, so nothing is compiled"
     else:
         PARTS[part]()
+    counts = {"cpu_seconds": time.process_time(), "compiled": store.Counts.compiled, "loaded": store.Counts.loaded}
+    spent = {key: count - _before[key] for key, count in counts.items()}
+    _before.update(counts)
     why_not = store.why_not_shipped()
-    return {
-        "name": part,
-        "cpu_seconds": time.process_time(),
-        "compiled": store.Counts.compiled,
-        "loaded": store.Counts.loaded,
-        "cache": str(store.folder()),
-        "not_kept": store.Counts.not_kept or None,
-        "refused": store.Counts.refused or None,
+    found = {
+        "name": part, **spent, "cache": str(store.folder()),
+        "not_kept": store.Counts.not_kept or None, "refused": store.Counts.refused or None,
         "shipped": {"used": not why_not, "why_not": why_not or None, "target": store.generic_target() or None},
-    }
-
-
-if __name__ == "__main__":
-    main()
+    }  # fmt: skip
+    return json.dumps(found).encode()

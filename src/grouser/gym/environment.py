@@ -89,8 +89,7 @@ class RoughTerrainEnv(gymnasium.Env[Observation, NDArray[np.float32]]):
         """
         if render_mode is not None:
             raise SimulationError(f"render_mode: {render_mode!r:.40} is not known; look at an episode with env.run()")
-        if action not in ACTIONS:
-            raise SimulationError(f"action: {action!r:.40} is not one of {', '.join(ACTIONS)}")
+        checks.choice(action, "action", ACTIONS)
         self.render_mode = None
         self.model = _model(vehicle, model)
         self.vehicle = self.model.vehicle

@@ -1,4 +1,4 @@
-"""A process that runs chunks: what kills it, or takes too much memory, is the end of one chunk only.
+"""A process that runs chunks: a crash, or too much memory, ends one chunk only.
 
 `python -m grouser.study.child` is that process. It reads the work and then numbers of chunks from its standard input,
 and answers with their bytes. It ends with the process that started it, also if that was killed, and when it is not used
@@ -75,10 +75,11 @@ class Child:
         if self._process is not None and self._process.poll() is None:
             return self._process
         self._end()
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(one or os.getcwd() for one in sys.path)}
         # Also where a function of the engine is not asked for a number of threads: others have the other cores.
         environment |= {"NUMBA_NUM_THREADS": str(self._threads)}
-        command = [sys.executable, "-m", "grouser.study.child", str(self._memory)]
+        # -P: it must not import what lies in the folder it is called from, unless this process does.
+        command = [sys.executable, "-P", "-m", "grouser.study.child", str(self._memory)]
         self._process = process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
         )
@@ -150,7 +151,7 @@ def machine_memory() -> int:
 
 
 def _why(code: int) -> str:
-    """What an exit code means."""
+    """An exit code in words."""
     if code >= 0:
         return f"it ended with exit code {code}"
     name = signal.Signals(-code).name if -code in list(signal.Signals) else f"signal {-code}"
@@ -205,7 +206,7 @@ def main(memory: int) -> None:
 
 
 def _listen(stdin: IO[bytes], requests: queue.Queue[tuple[int, int]]) -> None:
-    """Hand on requests; whoever sent them is gone when their stream ends, and a chunk under way is of no use."""
+    """Queue requests; end at once when their stream ends, as the process that wants the chunk is gone then."""
     while True:
         try:
             requests.put(_REQUEST.unpack(_read(stdin, _REQUEST.size)))

@@ -1,7 +1,7 @@
 """Chunks on a Dask cluster that is already running: `dask scheduler` and `dask worker` processes, on any machines.
 
-Dask pickles what it sends between client, scheduler and workers, so whoever reaches the scheduler can run code on all
-of them: it belongs on a trusted network, or behind Dask's TLS (`tls://`). What is sent here is text, numbers and bytes.
+Dask pickles what it sends between client, scheduler and workers, so anyone who reaches the scheduler can run code on
+all of them: it belongs on a trusted network, or behind Dask's TLS (`tls://`). Only text, numbers and bytes are sent.
 
 Chunks run in processes next to the workers (`child.py`). A chunk that crashes does not kill a worker; a chunk whose
 worker is lost is run again by another. Nothing but this module imports Dask, and only where a scheduler is named.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import platform
 import queue
 import re
 import threading
@@ -18,13 +19,17 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from socket import gethostname
 from typing import Any
 
+from grouser._version import __version__
 from grouser.errors import StudyError
 from grouser.study.child import Child
-from grouser.study.executor import Failure, Work, named
-from grouser.study.installation import MACHINE_CODE, difference, installation
+from grouser.study.executor import Failure, Work, named, said
 
 CONNECT = 10.0
 """Seconds to reach a scheduler, and a first worker."""
@@ -34,6 +39,8 @@ AHEAD = 2
 """Chunks that a thread of a worker has, with the one it runs: the next is there when it ends."""
 AGAIN = 1
 """How often a chunk is sent again after the scheduler gave it up, because workers that ran it were lost."""
+PACKAGES = ("numpy", "numba", "llvmlite", "scipy")
+MACHINE_CODE = "machine code"
 ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://(\[[0-9a-fA-F:]+\]|[\w.-]+):[0-9]{1,5}")
 
 
@@ -110,14 +117,54 @@ def check_installations(client: Any) -> str:
     for worker, there in found.items():
         if not isinstance(there, dict):
             raise StudyError(_unusable(f"worker {worker}", there))
-        if said := difference(_versions(here), _versions(there)):
-            raise StudyError(f"worker {worker} has {said}; install the same versions, or rows would differ")
+        if other := difference(_versions(here), _versions(there)):
+            raise StudyError(f"worker {worker} has {other}; install the same versions, or rows would differ")
         first = first or worker
-        if said := difference(found[first], there):
+        if other := difference(found[first], there):
             same = "start all with the same NUMBA_CPU_NAME and NUMBA_CPU_FEATURES, or rows would differ"
-            raise StudyError(f"worker {worker} has {said.replace('here', f'on {first}')}; {same}")
-    said = difference(here, found[first]) if first else ""
-    return said and f"workers have {said}; rows made here may differ from theirs in the last digits"
+            raise StudyError(f"worker {worker} has {other.replace('here', f'on {first}')}; {same}")
+    other = difference(here, found[first]) if first else ""
+    return other and f"workers have {other}; rows made here may differ from theirs in the last digits"
+
+
+def installation() -> dict[str, str]:
+    """What decides the bits of a result: versions by name, that of Grouser with a digest of its sources; processor."""
+    found = {"grouser": f"{__version__} (sources {_sources()})", "python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "missing"
+    return found | {MACHINE_CODE: _machine_code()}
+
+
+def difference(here: Mapping[str, str], there: Mapping[str, str]) -> str:
+    """What another installation has and what is here, in words; empty if they are alike."""
+    other = [name for name in here if here[name] != there.get(name)]
+    return " and ".join(f"{name} {there.get(name, 'missing')}, here it is {here[name]}" for name in other[:2])
+
+
+@cache
+def _sources() -> str:
+    root = Path(__file__).parents[1]
+    digest = sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:8]
+
+
+def _machine_code() -> str:
+    """The processor that kernels are compiled for: others add and multiply in another order."""
+    from grouser._compile.fingerprint import target
+    from grouser._compile.store import generic_target, why_not_shipped
+
+    made_for = target() if why_not_shipped() else generic_target()
+    name, _, features = made_for.partition(":")
+    return f"for {name} ({sha256(features.encode()).hexdigest()[:6]})"
+
+
+def _installation() -> dict[str, str]:
+    return installation()
 
 
 def _versions(one: dict[str, str]) -> dict[str, str]:
@@ -128,19 +175,15 @@ def _unusable(who: str, error: Any) -> str:
     return f"{who} cannot run this Grouser ({' '.join(str(error).split())[:120]}); install the same version there"
 
 
-def _installation() -> dict[str, str]:
-    return installation()
-
-
 def _warm_up(client: Any, work: Work) -> None:
     """Compile on one worker of each node; the others of a node find the code in its files."""
     nodes: dict[str, str] = {}
     for address, node in client.run(gethostname, on_error="ignore").items():
         nodes.setdefault(node, address)
     # A node that fails is silent here, and says why with its first chunk: it may be of the first row alone.
-    for worker, said in client.run(_warm, work.text, workers=sorted(nodes.values()), on_error="return").items():
-        if isinstance(said, bytes) and said:
-            raise StudyError(f"worker {worker}: {said.decode()}")
+    for worker, found in client.run(_warm, work.text, workers=sorted(nodes.values()), on_error="return").items():
+        if isinstance(found, bytes) and found:
+            raise StudyError(f"worker {worker}: {found.decode()}")
 
 
 async def _warm(text: str) -> bytes | None:
@@ -250,7 +293,7 @@ class _Window:
 def _reason(error: Any, index: int) -> str:
     if type(error).__name__ == "KilledWorker":
         return f"chunk {index} was given up, as the workers that ran it were lost"
-    return f"chunk {index} raised {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    return f"chunk {index} raised {said(error)}"
 
 
 _free: dict[str, list[Child]] = {}

@@ -1,6 +1,6 @@
 """Chunks of a study, run here, in processes of their own, or on a cluster: results as they finish, in any order.
 
-A chunk is a whole number; the function that runs it is named by text and gets plain data, so what it gives does not
+A chunk is a whole number; the function that runs it is named by text and gets plain data, so its result does not
 depend on where it runs. A chunk that cannot be run gives a `Failure` in the place of its bytes; the others go on.
 """
 
@@ -16,14 +16,14 @@ from typing import Any
 
 from grouser.errors import GrouserError, StudyError
 
-RUN_CHUNK = "grouser.study.chunk:run_chunk"
+RUN_CHUNK = "grouser.study.folder:run_chunk"
 Progress = Callable[[int, int], None]
 """Gets the number of chunks done and of all."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a chunk gave nothing."""
+    """Why a chunk has no result."""
 
     reason: str
     """One sentence."""
@@ -35,7 +35,7 @@ Results = Iterator[tuple[int, bytes | Failure]]
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What is to be done, as plain data."""
+    """A function and its input, as plain data."""
 
     manifest: Mapping[str, Any]
     """First argument of the function: what JSON can say."""
@@ -68,16 +68,9 @@ class Work:
 
 
 def run_chunks(
-    work: Work,
-    todo: Sequence[int],
-    *,
-    threads: int | None = None,
-    scheduler: str | None = None,
-    progress: Progress | None = None,
-    isolate: bool = False,
-    memory: int | None = None,
-    jobs: int = 1,
-) -> Results:
+    work: Work, todo: Sequence[int], *, threads: int | None = None, scheduler: str | None = None,
+    progress: Progress | None = None, isolate: bool = False, memory: int | None = None, jobs: int = 1,
+) -> Results:  # fmt: skip
     """Run chunks; each comes back once, with the bytes of its function or a `Failure`.
 
     Here they run one after another, on `threads` threads of the engine. `isolate` runs them in other processes, `jobs`
@@ -85,33 +78,25 @@ def run_chunks(
     tcp://host:8786, they run on its Dask workers, in processes next to them, on `threads` threads each (default 1).
     """
     todo = list(todo)
-    for done, one in enumerate(_results(work, todo, threads, scheduler, isolate, memory, jobs), 1):
-        if progress is not None:
-            progress(done, len(todo))
-        yield one
-
-
-def _results(
-    work: Work, todo: Sequence[int], threads: int | None, scheduler: str | None, isolate: bool, memory: int | None,
-    jobs: int,
-) -> Results:  # fmt: skip
     if scheduler is not None:
         from grouser.study.cluster import run_on_cluster
 
-        return run_on_cluster(work, todo, scheduler=scheduler, threads=1 if threads is None else threads)
-    from grouser.threads import thread_count
+        results = run_on_cluster(work, todo, scheduler=scheduler, threads=1 if threads is None else threads)
+    else:
+        from grouser.threads import thread_count
 
-    if isolate:
-        from grouser.study.child import run_isolated
+        threads = thread_count(threads)
+        if isolate:
+            from grouser.study.child import run_isolated
 
-        return run_isolated(work, todo, threads=thread_count(threads), memory=memory, jobs=jobs)
-    return _run_here(work, todo, thread_count(threads))
-
-
-def _run_here(work: Work, todo: Sequence[int], threads: int) -> Results:
-    function = named(work.function)
-    for index in todo:
-        yield index, attempt(function, work.manifest, index, threads)
+            results = run_isolated(work, todo, threads=threads, memory=memory, jobs=jobs)
+        else:
+            function = named(work.function)
+            results = ((index, attempt(function, work.manifest, index, threads)) for index in todo)
+    for done, one in enumerate(results, 1):
+        if progress is not None:
+            progress(done, len(todo))
+        yield one
 
 
 def named(name: str) -> Callable[..., Any]:
@@ -134,6 +119,11 @@ def attempt(function: Callable[..., Any], manifest: Mapping[str, Any], index: in
         return Failure(str(error))
     except MemoryError:
         return Failure(f"chunk {index} does not fit in memory")
-    except Exception as error:
-        return Failure(f"chunk {index} raised {type(error).__name__}: {' '.join(str(error).split())[:200]}")
+    except (Exception, SystemExit) as error:
+        return Failure(f"chunk {index} raised {said(error)}")
     return bytes(found)
+
+
+def said(error: BaseException) -> str:
+    """The kind of an error and its message, on one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}".removesuffix(": ")

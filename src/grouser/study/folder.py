@@ -1,26 +1,102 @@
-"""The folder of a study: its manifest and its chunks, each a Parquet file that is written whole or not at all."""
+"""A study on disk: a folder with its manifest, and the rows of each chunk as a Parquet file.
+
+The bytes of a chunk depend on the study and the chunk alone; a file is written whole or not at all.
+"""
 
 from __future__ import annotations
 
+import io
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from grouser.checks import shown
 from grouser.errors import StudyError
 from grouser.files import read_limited, write_whole
-from grouser.study.chunk import METADATA, arrow, read_table
+from grouser.study.rows import CRASHED, Outcome, run_rows
 from grouser.study.spec import Spec
-from grouser.study.variants import Variants
+from grouser.study.variants import NAMED, Inputs, Variants
 
+METADATA = b"grouser"
 MANIFEST, CHUNKS = "manifest.json", "chunks"
 LARGEST_MANIFEST = 10_000_000
 
 
+def arrow() -> Any:
+    """The package pyarrow."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise StudyError(
+            "results of a study are Parquet files, which need pyarrow; run: pip install grouser[cluster]"
+        ) from None
+    return pyarrow
+
+
+def run_chunk(manifest: Mapping[str, Any], index: int, threads: int) -> bytes:
+    """Run the rows of a chunk and return them as a Parquet file; `manifest` is what `Spec.manifest` gives."""
+    study, size = prepared(json.dumps(manifest)), int(manifest["study"]["sampling"]["chunk"])
+    inputs = study.inputs(index * size, min((index + 1) * size, study.rows))
+    return written(table(study, inputs, run_rows(study, inputs, threads)))
+
+
+@lru_cache(maxsize=2)
+def prepared(manifest: str) -> Variants:
+    """The study of a manifest as JSON text."""
+    return Variants(Spec.from_manifest(json.loads(manifest)))
+
+
+def crashed(study: Variants, row: int, reason: str) -> Any:
+    """A row whose process crashed, as a table."""
+    inputs = study.inputs(row, row + 1)
+    outcome = Outcome(study, 1)
+    outcome.refuse(np.array([0]), reason, CRASHED)
+    return table(study, inputs, outcome)
+
+
+def table(study: Variants, inputs: Inputs, outcome: Outcome) -> Any:
+    """Rows with inputs, measures, status, reason, seed and version; the unit of a column is in its metadata."""
+    pa = arrow()
+    columns: dict[str, Any] = {"row": inputs.row, "variant": inputs.variant}
+    for name, known in zip(NAMED, (study.grounds, study.soils, tuple(study.drives)), strict=True):
+        columns[name] = np.array(known, dtype=object)[getattr(inputs, name)]
+    columns |= {name: np.ascontiguousarray(inputs.values[:, k]) for k, name in enumerate(study.names)}
+    columns |= {**outcome.measures, "status": outcome.status, "reason": outcome.reason}
+    columns |= {"seed": study.seeds(inputs.row), "version": np.full(len(inputs.row), study.spec.version, dtype=object)}
+    units = {**study.units, **{name: measure.unit for name, measure in study.measures.items()}}
+    arrays = [pa.array(one, type=pa.string() if one.dtype == object else None) for one in columns.values()]
+    fields = [
+        pa.field(name, array.type, nullable=False, metadata={"unit": units[name]} if units.get(name) else None)
+        for name, array in zip(columns, arrays, strict=True)
+    ]
+    about = {"study": study.spec.digest, "version": study.spec.version}
+    schema = pa.schema(fields, metadata={METADATA: json.dumps(about)})
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def read_table(source: Any, columns: list[str] | None = None) -> Any:
+    """The rows of a Parquet file, on this thread alone."""
+    with arrow().parquet.ParquetFile(source) as file:
+        return file.read(columns=columns, use_threads=False)
+
+
+def written(rows: Any) -> bytes:
+    """A table as the bytes of a Parquet file."""
+    stream = io.BytesIO()
+    pa = arrow()
+    repeated = [field.name for field in rows.schema if pa.types.is_string(field.type)]
+    pa.parquet.write_table(rows, stream, compression="zstd", compression_level=1, use_dictionary=repeated)
+    return stream.getvalue()
+
+
 class Folder:
-    """What a study has left so far."""
+    """The manifest and the finished chunks of a study."""
 
     def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
         self.path, self.manifest = path, manifest

@@ -1,11 +1,17 @@
-"""What a study measures of each run: where it ended, distance, energy, slip, tip margin, your own function."""
+"""What a study measures of each run: end, distance, energy, slip, tip margin, climb angle, your own function.
+
+The module of your own function is imported because a study names it, and its code then runs with your rights: read a
+study of others before you run it.
+"""
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,21 +20,26 @@ from grouser import rotation
 from grouser.checks import Checker, FloatArray, shown
 from grouser.errors import StudyError
 from grouser.simulation import outcome
-from grouser.simulation.engine import Forces, Records
+from grouser.simulation.engine import Forces, Records, launch
 from grouser.simulation.run import Run
+from grouser.simulation.settle import start_state
 from grouser.simulation.status import Status
-from grouser.study.functions import named
+from grouser.study.executor import said
+from grouser.terrain import Terrain, slope
 
 if TYPE_CHECKING:
+    from grouser.study.drives import Driven
     from grouser.study.spec import Spec
-    from grouser.terrain import Terrain
 
 checks = Checker(StudyError)
 FINAL, STATES, DETAILS = 0, 1, 2
 """What is recorded of a run: its end; its states; contacts, velocities and forces too."""
 CLIMB, FUNCTION = "climb_angle_deg", "function"
 CLIMB_OPTIONS = {"low": 0.0, "high": 45.0, "tolerance": 0.1, "slip": 0.9}
-"""Slopes between which the climb angle is sought [°], how exactly [°], and the slip beyond which nothing climbs."""
+"""Bounds and tolerance of the bisection for the climb angle [°]; largest slip ratio of a vehicle that climbs."""
+GIVEN: dict[str, Callable[..., Any]] = {}
+"""Functions that a program gave, by the name that stands for them in this process."""
+HERE = "<this program>:"
 MOST_TIP_STATES = 50
 """States of a run at which its tip margin is found."""
 
@@ -160,3 +171,88 @@ def _measure(spec: Spec, name: str, given: Any, dynamic: bool) -> Measure:
 def _nothing_else(table: Mapping[str, Any], where: str, has: str) -> None:
     if table:
         raise StudyError(f"{where}: has no {shown(next(iter(table)))}; it has {has}")
+
+
+def give(function: Callable[..., Any]) -> str:
+    """A name for a function of this program: module:function where other processes can import it."""
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "<lambda>")
+    if module not in (None, "__main__") and name.isidentifier():
+        found = getattr(sys.modules.get(module), name, None)
+        if found is function:
+            return f"{module}:{name}"
+    key = f"{HERE}{name}#{len(GIVEN)}"
+    GIVEN[key] = function
+    return key
+
+
+def named(name: str, where: str, folder: str) -> Callable[..., Any]:
+    """The function of a name; a module is looked for in the folder of the study, too."""
+    if name in GIVEN:
+        return GIVEN[name]
+    module, colon, attribute = name.partition(":")
+    if name.startswith(HERE):
+        raise StudyError(f"{where}: a function of another program cannot be called here; put it into a module")
+    if not colon or not attribute.isidentifier() or not all(part.isidentifier() for part in module.split(".")):
+        raise StudyError(f"{where}: {name!r:.60} is not module:function, such as my_measures:ground_clearance")
+    kept = list(sys.path)
+    try:
+        sys.path.insert(0, folder)
+        found = getattr(import_module(module), attribute)
+    except Exception as error:
+        raise StudyError(f"{where}: {name} cannot be imported ({said(error)})") from None
+    finally:
+        sys.path[:] = kept
+    if not callable(found):
+        raise StudyError(f"{where}: {name} is not a function")
+    return found  # type: ignore[no-any-return]
+
+
+def call(function: Callable[..., Any], run: Any, row: Mapping[str, Any]) -> tuple[float, str]:
+    """The value of a user's function for a run, and the reason where it has none."""
+    name = getattr(function, "__name__", "function")
+    try:
+        given = function(run, row)
+        if isinstance(given, (str, bytes)):
+            return math.nan, f"{name} returned {shown(given)}, which is not a number"
+        found = float(given)
+    except (Exception, SystemExit) as error:
+        return math.nan, f"{name} raised {said(error)}"
+    return (found, "") if math.isfinite(found) else (math.nan, f"{name} returned {found}, which is not a finite number")
+
+
+def climb_angle(
+    model: Any, drive: Driven, changes: Mapping[str, FloatArray], options: Mapping[str, float], *, steps: int, dt: float
+) -> tuple[float, str]:
+    """Steepest slope [°] of those tried that it climbs, and a remark; NaN where it does not climb the least steep.
+
+    It starts at rest. It climbs a slope where it advances uphill, in the second half of the run, by more than 1 − slip
+    of what its wheels would roll. `changes` are of a row, (1,) each; the run has `steps` steps of dt [s].
+    """
+    pairs, kept = drive.bind(model.vehicle, 1, changes)
+    speed = abs(float(changes["drive.speed"][0]) if "drive.speed" in changes else drive.parts[-1][1])
+    half = max(steps // 2, 1)
+    least = (1.0 - options["slip"]) * speed * dt * (2 * half - half)
+    rest = np.zeros((1, 6 + model.vehicle.n_joints))
+
+    def climbs(deg: float) -> bool:
+        ground = slope(deg=deg)
+        start = start_state(model.vehicle, ground, None, model.penetration)
+        records = launch(
+            model, ground, pairs, start[None], dt=dt, steps=2 * half, every=half, detailed=False, velocities=rest
+        )
+        if records.status[0] is not Status.OK:
+            return False
+        moved = records.final[0, 4:7] - records.state[0, 1, 4:7]
+        angle = math.radians(deg)
+        return bool(moved[0] * math.cos(angle) + moved[2] * math.sin(angle) > least)
+
+    low, high = options["low"], options["high"]
+    if not climbs(low):
+        return math.nan, f"it does not climb {low:g}°"
+    if climbs(high):
+        return high, f"it climbs {high:g}°, the steepest slope tried"
+    while high - low > options["tolerance"]:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if climbs(middle) else (low, middle)
+    del kept
+    return 0.5 * (low + high), ""

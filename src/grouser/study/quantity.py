@@ -1,9 +1,9 @@
-"""Where the values of one parameter of a study come from: a number, a list, a range, a distribution."""
+"""Where the values of parameters of a study come from: a number, a list, a range, a distribution, a fit."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,29 @@ import numpy as np
 
 from grouser.checks import Checker, FloatArray, shown
 from grouser.errors import StudyError
-from grouser.study.units import factor
+from grouser.motion.fit import Fit
 
 checks = Checker(StudyError, largest=1e15)
 FORMS = {"values": 0, "range": 2, "log_range": 2, "normal": 2, "lognormal": 2, "triangular": 3}
 """How a parameter may vary, and the numbers each takes (0: any)."""
 MOST_LEVELS = 1_000_000
+LEFT_OUT = ("sensor", "noise", "powertrain")
+"""Parts of a fit that runs of a study do not have."""
+FACTORS: dict[str, dict[str, float]] = {
+    "m": {"mm": 1e-3, "cm": 1e-2, "km": 1e3},
+    "rad": {"deg": math.pi / 180.0, "°": math.pi / 180.0, "mrad": 1e-3},
+    "kg": {"g": 1e-3, "t": 1e3},
+    "s": {"ms": 1e-3, "min": 60.0},
+    "m/s": {"cm/s": 1e-2, "mm/s": 1e-3, "km/h": 1.0 / 3.6},
+    "rad/s": {"deg/s": math.pi / 180.0, "rpm": math.pi / 30.0},
+    "Pa": {"kPa": 1e3, "MPa": 1e6, "N/m²": 1.0},
+    "N": {"kN": 1e3},
+    "N/m": {"kN/m": 1e3, "N/mm": 1e3},
+    "N m": {"Nm": 1.0, "mN m": 1e-3, "kN m": 1e3},
+    "kg/m³": {"g/cm³": 1e3, "t/m³": 1e3},
+    "1": {"%": 1e-2},
+}
+"""Other units of the same quantity, by SI unit: one of them times its factor is SI."""
 
 
 @dataclass(frozen=True)
@@ -133,3 +150,66 @@ def _check(name: str, form: str, numbers: tuple[float, ...]) -> None:
         raise StudyError(f"{name}: {form} = [{shown_as}] must begin above zero")
     if form in ("normal", "lognormal") and numbers[1] <= 0.0:
         raise StudyError(f"{name}: {form} = [{shown_as}] must have a sigma above zero")
+
+
+def factor(given: str, unit: str, name: str) -> float:
+    """What a number in the given unit is multiplied by to be in `unit`, the SI unit of the parameter of that name."""
+    written = given.replace("^2", "²").replace("^3", "³").replace("·", " ")
+    choices = unit.split(" or ")
+    if written in choices or unit in ("", "SI"):
+        return 1.0
+    for one in choices:
+        if written in FACTORS.get(one, {}):
+            return FACTORS[one][written]
+    known = [*choices, *(other for one in choices for other in FACTORS.get(one, {}))]
+    what = "a ratio, unit 1" if unit == "1" else f"in {unit}"
+    raise StudyError(f"{name}: is {what}, and {given!r:.30} is not a unit of it; give one of {', '.join(known)}")
+
+
+@dataclass(frozen=True, eq=False)
+class FitDraws:
+    """A normal distribution of several parameters."""
+
+    names: tuple[str, ...]
+    mean: FloatArray
+    """(n,), in their units."""
+    factor: FloatArray
+    """Lower triangle L of the covariance L Lᵀ, (n, n)."""
+
+    @classmethod
+    def of(cls, fit: Fit, others: Sequence[str], where: str) -> FitDraws:
+        """Of the parameters that move a vehicle; those named in `others` have a distribution of their own."""
+        systematic = fit.names[: len(fit.covariance)]
+        used = [k for k, n in enumerate(systematic) if n.partition(".")[0] not in LEFT_OUT and n not in others]
+        if not used:
+            raise StudyError(f"{where}: the fit has no parameter of vehicle, slip or contact left to draw")
+        factor = _cholesky(fit.covariance[np.ix_(used, used)], where)
+        return cls(tuple(systematic[k] for k in used), fit.vector[used], factor)
+
+    def values(self, u: FloatArray) -> FloatArray:
+        """Values at levels u (n, number of names) of independent uniform distributions, in their units."""
+        from scipy.special import ndtri
+
+        # Sums term by term: a matrix product may add in another order on another machine.
+        z = ndtri(u)
+        out = np.tile(self.mean, (len(u), 1))
+        for k in range(len(self.names)):
+            for j in range(k + 1):
+                out[:, k] += self.factor[k, j] * z[:, j]
+        return out
+
+
+def _cholesky(covariance: FloatArray, where: str) -> FloatArray:
+    """L with L Lᵀ = covariance; a direction without variance has none."""
+    n = len(covariance)
+    L = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i + 1):
+            left = float(covariance[i, j]) - sum(float(L[i, k] * L[j, k]) for k in range(j))
+            if i == j:
+                if not left >= -1e-9 * abs(float(covariance[i, i])):
+                    raise StudyError(f"{where}: the covariance of the fit is not positive; calibrate again")
+                L[i, i] = math.sqrt(max(left, 0.0))
+            else:
+                L[i, j] = left / L[j, j] if L[j, j] > 0.0 else 0.0
+    return L

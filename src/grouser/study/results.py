@@ -1,4 +1,4 @@
-"""What a study found: its rows, how they ended, and how its measures depend on its parameters."""
+"""Results of a study: rows, their statuses, and the sensitivity of measures to parameters."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ import numpy as np
 from grouser.checks import FloatArray, nearest
 from grouser.errors import StudyError
 from grouser.pictures import draw
-from grouser.study.chunk import arrow
-from grouser.study.folder import Folder
+from grouser.study.folder import Folder, arrow
 from grouser.study.sensitivity import Indices, sobol_indices
 from grouser.study.spec import Spec
 from grouser.study.variants import NAMED
@@ -141,16 +140,10 @@ class Results:
 
 
 def _spread(y: FloatArray) -> dict[str, Any]:
-    """Mean, deviation and quantiles of what is a number."""
+    """Mean, standard deviation and quantiles of the finite values."""
     good = y[np.isfinite(y)]
     if len(good) == 0:
         return {"rows": 0}
     q = np.quantile(good, (0.05, 0.5, 0.95)).tolist()
-    return {
-        "rows": len(good),
-        "mean": float(good.mean()),
-        "std": float(good.std()),
-        "p05": q[0],
-        "median": q[1],
-        "p95": q[2],
-    }
+    spread = {"mean": float(good.mean()), "std": float(good.std()), "p05": q[0], "median": q[1], "p95": q[2]}
+    return {"rows": len(good), **spread}

@@ -14,9 +14,7 @@ from grouser.simulation.engine import launch
 from grouser.simulation.settle import start_state
 from grouser.simulation.simulate import start_velocity
 from grouser.simulation.status import Status
-from grouser.study.climb import climb_angle
-from grouser.study.functions import call
-from grouser.study.measures import CLIMB, DETAILS, KINDS, OF_PLAN, STATES, Batch
+from grouser.study.measures import CLIMB, DETAILS, KINDS, OF_PLAN, STATES, Batch, call, climb_angle
 from grouser.study.variants import Inputs, Variants
 from grouser.threads import in_slices
 
@@ -95,7 +93,7 @@ def _run_group(
 
 
 def _blocks(study: Variants, model: Any, rows: np.ndarray) -> Iterator[np.ndarray]:
-    """Rows of one drive, as many as memory allows; none where nothing is measured of a run on the ground."""
+    """Rows that fit in memory together; no rows where only the climb angle is measured."""
     kinds = [m for m in study.measures.values() if m.kind != CLIMB]
     if not kinds:
         return

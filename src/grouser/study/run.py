@@ -1,4 +1,4 @@
-"""Running a study: the chunks that are missing, here or on a cluster, and the rows that no process survives."""
+"""Running a study: the missing chunks, here or on a cluster; rows that crash their process are recorded as crashed."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import io
 import os
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grouser.errors import StudyError
-from grouser.study.chunk import arrow, crashed, read_table, run_chunk, written
-from grouser.study.executor import Failure, Work, run_chunks
-from grouser.study.folder import Folder
-from grouser.study.functions import HERE, give
+from grouser.study.executor import Failure, Progress, Work, run_chunks
+from grouser.study.folder import Folder, arrow, crashed, read_table, run_chunk, written
+from grouser.study.measures import HERE, give
 from grouser.study.results import Results
 from grouser.study.spec import Spec
 from grouser.study.variants import Variants
@@ -22,7 +21,6 @@ from grouser.study.variants import Variants
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Progress = Callable[[int, int], None]
 WARM_UP = "grouser.study.run:warm_up"
 
 

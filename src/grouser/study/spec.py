@@ -1,4 +1,4 @@
-"""A study as its author wrote it: checked, with all it depends on, as plain data that repeats it anywhere."""
+"""A study file: checked, with digests of the files it names, as plain data that repeats the study anywhere."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Spec:
         return Path(self.folder) / name
 
     def other_file(self) -> str:
-        """In words, a file that is not here what it is where the study was begun; empty if all are."""
+        """A sentence on a file that is missing or differs from the one the study was begun with; empty if none."""
         for name, digest in self.files.items():
             try:
                 here = _digest(self.path(name))

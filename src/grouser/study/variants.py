@@ -17,10 +17,9 @@ from grouser.motion.parameters import ParameterVector, available, unit_of
 from grouser.simulation.simulate import step_count
 from grouser.study.design import METHODS, Design
 from grouser.study.drives import OF_DRIVE, Driven
-from grouser.study.fit_draws import FitDraws
 from grouser.study.laws import base_models, refuse_name
 from grouser.study.measures import Measure, measures_of
-from grouser.study.quantity import Quantity
+from grouser.study.quantity import LEFT_OUT, FitDraws, Quantity
 from grouser.study.spec import Spec
 from grouser.terrain import Terrain
 from grouser.terrain.source import covers
@@ -77,9 +76,7 @@ class Variants:
         self.names = tuple(self.quantities) + (self.fit.names if self.fit else ())
         for name in self.measures:
             if name in (*COLUMNS, *self.names):
-                raise StudyError(
-                    f"measures.{name}: is the name of another column of the rows; give the measure another"
-                )
+                raise StudyError(f"measures.{name}: is the name of another column of the rows; give another name")
         self.units = {name: q.unit for name, q in self.quantities.items()}
         base = next(iter(self.models.values()))
         self.units |= {name: unit_of(base, name) for name in (self.fit.names if self.fit else ())}
@@ -125,7 +122,8 @@ class Variants:
             if not q.varies:
                 columns.append(np.full(len(used), q.numbers[0]))
                 continue
-            columns.append(q.levels()[self._level(u[:, k], k)] if self.design.method == "grid" else q.values(u[:, k]))
+            grid = self.design.method == "grid"
+            columns.append(q.levels()[(u[:, k] * self.design.sizes[k]).astype(np.int64)] if grid else q.values(u[:, k]))
             k += 1
         if "ground.seed" in self.quantities:  # drawn from a range: whole numbers, as the ground takes them
             which = list(self.quantities).index("ground.seed")
@@ -135,17 +133,12 @@ class Variants:
         values = np.stack(columns, axis=1)[where] if columns else np.empty((len(row), 0))
         return Inputs(row, variant, ground, soil, drive, values)
 
-    def _level(self, u: FloatArray, k: int) -> np.ndarray:
-        return np.asarray((u * self.design.sizes[k]).astype(np.int64))
-
     def seeds(self, row: np.ndarray) -> np.ndarray:
         """A seed of its own for each row, 0 … 2⁶³ − 1: SplitMix64 of the study's seed and the number of the row."""
         with np.errstate(over="ignore"):
             golden = np.uint64(0x9E3779B97F4A7C15)
-            z = (
-                np.uint64(self.spec.fields["seed"]) * np.uint64(0xD1342543DE82EF95)
-                + (row.astype(np.uint64) + 1) * golden
-            )
+            first = np.uint64(self.spec.fields["seed"]) * np.uint64(0xD1342543DE82EF95)
+            z = first + (row.astype(np.uint64) + 1) * golden
             z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
             z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
             return ((z ^ (z >> np.uint64(31))) >> np.uint64(1)).astype(np.int64)
@@ -198,7 +191,7 @@ class Variants:
             raise StudyError("the study is empty: it has no ground or no drive; give at least one of each")
 
     def _check_start(self, name: str) -> None:
-        """Refuse a start that is not on a map: a survey lies far from the origin."""
+        """Refuse a start outside a map; coordinates of a survey are far from the origin."""
         x, y, _ = self.spec.fields["start"]
         text = self.spec.fields["grounds"][name]
         file = file_of(text)
@@ -214,7 +207,7 @@ class Variants:
 
     def _parameters(self) -> tuple[dict[str, Quantity], FitDraws | None]:
         fields, base = self.spec.fields, next(iter(self.models.values()))
-        law_names = [n for n in available(base) if n.partition(".")[0] not in ("sensor", "noise", "powertrain")]
+        law_names = [n for n in available(base) if n.partition(".")[0] not in LEFT_OUT]
         kinds = [str(g).partition(":")[0] for g in fields["grounds"].values()]
         shared = [key for key in OF_GROUND if all(key in KINDS.get(kind, ("", {}, ()))[1] for kind in kinds)]
         own = {
