@@ -297,6 +297,19 @@ def test_jacobians_are_the_derivatives_of_the_torques(name):
         assert limited > 5
 
 
+@pytest.mark.parametrize("name", ["P", "PI", "limited", "motor", "shared", "some shared"])
+def test_torques_in_reverse_are_those_ahead_with_the_other_sign(name):
+    """The lines and limits of a motor are the same both ways, near and beyond its no-load speed."""
+    rng = np.random.default_rng(8)
+    for _ in range(60):
+        x = np.concatenate([rng.uniform(-8, 8, 12), rng.uniform(-0.5, 0.5, 4)])
+        ahead, kept, slopes = evaluate(LAWS[name], HUSKY, np.append(x, 0.02))
+        back, kept_back, slopes_back = evaluate(LAWS[name], HUSKY, np.append(-x, 0.02))
+        np.testing.assert_array_equal(back, -ahead)
+        np.testing.assert_array_equal(kept_back, -kept)
+        np.testing.assert_array_equal(slopes_back, slopes)
+
+
 BAD = {
     "negative gain": (lambda: PI(gain=-1.0), "gain"),
     "gain no number": (lambda: PI(gain="much"), "gain"),
