@@ -106,6 +106,12 @@ def yaw_of(quaternion: FloatArray) -> FloatArray:
     return np.asarray(np.arctan2(2.0 * (x * y + w * z), 1.0 - 2.0 * (y * y + z * z)))
 
 
+def upright(quaternion: FloatArray) -> FloatArray:
+    """Cosine of the tilt of unit quaternions (..., 4), w x y z, shape (...): z of the body's z axis, 1 if level."""
+    w, x, y, z = np.moveaxis(quaternion, -1, 0)
+    return np.asarray(w * w - x * x - y * y + z * z)
+
+
 def wrapped(angles: ArrayLike) -> FloatArray:
     """Angles [rad] within ±π."""
     return np.asarray(np.remainder(np.asarray(angles) + np.pi, 2.0 * np.pi) - np.pi)

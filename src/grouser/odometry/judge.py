@@ -21,6 +21,7 @@ from grouser.motion.consistency import nees, nees_band, pose_noise, yaw_transiti
 from grouser.odometry.inputs import check
 from grouser.odometry.log import LogOdometry, Progress
 from grouser.odometry.systematic import Growth
+from grouser.polyline import path_lengths
 from grouser.rotation import from_rpy, to_rpy, wrapped
 
 CHORD = 1.0  # Way and turning are added up over displacements of so long [s], in which noise of the poses hardly counts
@@ -199,7 +200,7 @@ def _way_of(run: LogOdometry, sensor: Sensor, t: FloatArray, drive: slice) -> Fl
     """Way [m] and turning [rad] of an odometry up to some times, (m, 2)."""
     grid = np.append(np.arange(t[0], t[-1], CHORD), t[-1])
     poses = _sensor_poses(run, sensor, grid, drive)
-    way = np.append(0.0, np.cumsum(np.linalg.norm(np.diff(poses[:, :3], axis=0), axis=1)))
+    way = path_lengths(poses[:, :3])
     turned = np.append(0.0, np.cumsum(np.abs(np.diff(poses[:, 3]))))
     return np.stack([np.interp(t, grid, way), np.interp(t, grid, turned)], axis=1)
 

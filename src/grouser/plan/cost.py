@@ -21,6 +21,7 @@ from grouser._kernels.plan.cost import OWN_INPUTS, CostArrays, Raster
 from grouser.checks import Checker, FloatArray
 from grouser.errors import PlanError
 from grouser.law import BoundLaw, OwnLaw
+from grouser.polyline import path_lengths
 
 checked = Checker(PlanError)
 
@@ -99,7 +100,7 @@ class Path(Term, path_weight=("weight", "aside")):
 
     def arrays(self) -> dict[str, Any]:
         points = np.asarray(self.points)
-        length = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
+        length = path_lengths(points)
         return {**super().arrays(), "path": np.column_stack([points, length])}
 
 

@@ -17,6 +17,7 @@ from grouser.plan.mppi import MPPI
 from grouser.plan.reach import reach
 from grouser.plan.trials import MEANING, Roller
 from grouser.plan.uncertain import Uncertain
+from grouser.polyline import path_lengths
 from grouser.simulation.settle import start_state
 from grouser.terrain import Terrain
 
@@ -71,8 +72,7 @@ class Followed:
     @property
     def distance(self) -> FloatArray:
         """Way driven up to each state [m], (T + 1,)."""
-        steps = np.linalg.norm(np.diff(self.state[:, 4:7], axis=0), axis=1)
-        return np.concatenate([[0.0], np.cumsum(steps)])
+        return path_lengths(self.state[:, 4:7])
 
 
 def follow(
@@ -108,7 +108,7 @@ def follow(
     options["threads"] = 1
     truth = Roller(model, ground, dt=DT, limits=limits, powertrain=uncertain.powertrain, **options)
     run.controller, run.truth = controller, truth
-    left = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
+    left = float(path_lengths(points)[-1])
     speed = slower.speed
     most = int((3.0 * left / speed + 20.0) / DT)
     fans_at = np.linspace(0.0, left, FANS, endpoint=False)

@@ -19,6 +19,7 @@ from grouser.plan.lattice import STEP, Lattice
 from grouser.plan.limits import Limits
 from grouser.plan.slopes import DT, PACE, SlopeTable, as_risk, judge_straight, paced, rolling
 from grouser.plan.trials import Roller, Trials
+from grouser.polyline import path_lengths
 from grouser.simulation.settle import start_state
 from grouser.terrain import Terrain
 
@@ -177,7 +178,7 @@ def _followed(points: FloatArray, pace: FloatArray) -> FloatArray:
     """Poses of a drive along points with rounded corners, a row each DT; pace: time of a metre of each piece [s/m]."""
     middle = 0.5 * (points[:-1] + points[1:])
     smooth = _rounded(points)
-    s = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(smooth, axis=0).T))])
+    s = path_lengths(smooth)
     # Rounding shortens a path a little: pieces keep their share of it.
     lengths = np.hypot(*np.diff(points, axis=0).T)
     middles = (np.cumsum(lengths) - 0.5 * lengths) * (s[-1] / lengths.sum())

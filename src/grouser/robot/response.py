@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from grouser import rotation
 from grouser.checks import FloatArray
 from grouser.errors import OdometryError
+from grouser.polyline import path_lengths
 from grouser.robot.monitor import Monitor
 from grouser.robot.monitor_settings import check
 
@@ -101,7 +102,7 @@ class Response:
         here = rows[0]
         gripped = rows[before & (rows[:, 4] >= GRIP)]
         back = np.vstack([here[None], gripped])[:, 1:4]
-        way = np.append(0.0, np.cumsum(np.hypot(*np.diff(back[:, :2], axis=0).T)))
+        way = path_lengths(back[:, :2])
         back = back[: int(np.searchsorted(way, self.distance)) + 1]
         if len(back) < 2:
             return None

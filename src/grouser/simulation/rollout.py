@@ -89,8 +89,7 @@ class Rollouts:
     def rolled_over(self) -> NDArray[np.bool_]:
         """Whether the body's z axis points below the horizon at the end or in a recorded state, shape (N,)."""
         seen = np.concatenate([self.state[:, :, :4], self.final_state[:, None, :4]], axis=1)
-        w, x, y, z = np.moveaxis(seen, -1, 0)
-        below = (w * w - x * x - y * y + z * z < 0.0).any(axis=1)
+        below = (rotation.upright(seen) < 0.0).any(axis=1)
         over: NDArray[np.bool_] = below | (self.status == str(Status.ROLLED_OVER))
         return over
 

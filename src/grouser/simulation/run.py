@@ -201,8 +201,7 @@ class Run:
     @property
     def rolled_over(self) -> bool:
         """Whether it ended so, or the body's z axis ever pointed below the horizon."""
-        w, x, y, z = self.quaternion.T
-        return self.status is Status.ROLLED_OVER or bool((w * w - x * x - y * y + z * z < 0.0).any())
+        return self.status is Status.ROLLED_OVER or bool((rotation.upright(self.quaternion) < 0.0).any())
 
     @property
     def hull_touched(self) -> float | None:

@@ -19,6 +19,7 @@ import numpy as np
 from grouser import rotation
 from grouser.checks import Checker, FloatArray, shown
 from grouser.errors import StudyError
+from grouser.rotation import upright
 from grouser.simulation import outcome
 from grouser.simulation.engine import Forces, Records, launch
 from grouser.simulation.run import Run
@@ -82,8 +83,7 @@ def _mean_slip(b: Batch) -> FloatArray:
 
 
 def _tilt(b: Batch) -> FloatArray:
-    w, x, y, z = np.moveaxis(b.records.state[:, :, :4], -1, 0)
-    up = np.where(outcome.until(b.records), w * w - x * x - y * y + z * z, 1.0)
+    up = np.where(outcome.until(b.records), upright(b.records.state[:, :, :4]), 1.0)
     return np.asarray(np.degrees(np.arccos(np.clip(up.min(axis=1, initial=1.0), -1.0, 1.0))), dtype=np.float64)
 
 

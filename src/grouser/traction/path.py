@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from grouser import checks
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
+from grouser.polyline import path_lengths
 
 SEARCH = 2.0  # Distance along the path in which the nearest point is searched [m]: a path may come near itself
 
@@ -20,11 +21,10 @@ class Path:
     def __init__(self, points: ArrayLike) -> None:
         """points: on the map [m], shape (n, 2), n ≥ 2, no two in a row the same."""
         self.points = checks.array(points, "path points", (None, 2))
-        steps = np.linalg.norm(np.diff(self.points, axis=0), axis=1)
-        if len(steps) == 0 or not (steps > 0.0).all():
-            raise SimulationError("path points: there must be at least two, and no two in a row the same")
-        self.along = np.concatenate([[0.0], np.cumsum(steps)])
+        self.along = path_lengths(self.points)
         """Distance of each point from the first along the path [m], shape (n,)."""
+        if len(self.along) < 2 or not (np.diff(self.along) > 0.0).all():
+            raise SimulationError("path points: there must be at least two, and no two in a row the same")
 
     @property
     def length(self) -> float:

@@ -12,6 +12,7 @@ from grouser.checks import FloatArray
 from grouser.logs.log import IntArray
 from grouser.odometry.judge import Judgement
 from grouser.odometry.log import LogOdometry
+from grouser.polyline import path_lengths
 from grouser.view import style
 
 ELLIPSES = 12
@@ -96,6 +97,6 @@ def shown(*curves: FloatArray, fine: int = 1) -> IntArray:
 
 def _evenly(points: FloatArray, count: int) -> list[int]:
     """Rows at even distances along a path; the last is one of them."""
-    way = np.append(0.0, np.cumsum(np.linalg.norm(np.diff(points[:, :2], axis=0), axis=1)))
+    way = path_lengths(points[:, :2])
     marks = np.linspace(0.0, way[-1], count + 1)[1:]
     return sorted(set(np.minimum(np.searchsorted(way, marks), len(points) - 1).tolist()))

@@ -12,6 +12,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
 from grouser.kinematics import frame_poses
+from grouser.polyline import path_lengths
 from grouser.rolling.design import Design
 from grouser.rolling.measure import measure
 from grouser.simulation.run import Run
@@ -82,7 +83,7 @@ def plot_designs(designs: Mapping[str, Design], path: style.File = None, *, titl
             for axes, length in ((bars, 1000.0 * design.slip_per_metre), (lost, design.energy_per_metre)):
                 axes.barh(i, length, color=colour)
                 axes.text(1.3 * length, i, f"{length:.2g}", va="center", fontsize=9)
-            gone = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(design.run.position, axis=0), axis=1))))
+            gone = path_lengths(design.run.position)
             label = f"{name}, {freedoms} {'freedom' if freedoms == 1 else 'freedoms'}"
             along.semilogy(gone, np.maximum(1000.0 * design.slip_speed.sum(axis=1), 1e-7), color=colour, label=label)
         for axes in (bars, lost):
