@@ -56,7 +56,8 @@ def mounts_of(manifest: Manifest, frames: Frames | None = None, named: Mapping[s
     if antenna is None and manifest.pose is not None and manifest.pose.is_gps:
         sensor = manifest.sensor
         antenna = [sensor.x, sensor.y, sensor.z] if any((sensor.x, sensor.y, sensor.z)) else None
-    gps = _mount("GPS antenna", np.eye(3), antenna, frames, names.get("gps"), manifest, "antenna")
+    turned_as = None if antenna is None else np.eye(3)  # its axes do not matter
+    gps = _mount("GPS antenna", turned_as, antenna, frames, names.get("gps"), manifest, "antenna")
     camera = robot.visual
     R, p = (None, None) if camera is None else (camera.R_body_sensor, camera.position)
     visual = _mount("visual odometry", R, p, frames, names.get("visual"), manifest, "[robot.visual] position and rpy")
