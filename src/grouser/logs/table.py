@@ -35,7 +35,7 @@ LONGEST_LINE = 1 << 20
 MOST_ROWS = 20_000_000
 MOST_COLUMNS = 10_000
 MISSING = {b"", b"null", b"none", b"na", b"n/a", b"nan", b"-nan", b"-"}
-"""Cells that say, in lower case, that there is no number."""
+"""Cells without a number, in lower case."""
 
 
 class Table(NamedTuple):
