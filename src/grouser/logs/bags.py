@@ -199,7 +199,7 @@ class FieldReader:
             raise LogError(f"{self.where}: field {self.signal.field} is not a number but {value!r:.60}") from None
 
     def is_in(self, message: Any) -> bool:
-        """Whether the message has the joint of the signal, if it has one; others may publish other joints in its topic."""
+        """Whether the message has the signal's joint, if it has one; others may publish other joints in its topic."""
         return self.signal.joint is None or self.signal.joint in (part(message, "name") or ())
 
     def _of_joint(self, message: Any, values: Any) -> Any:
