@@ -11,6 +11,7 @@ import pytest
 from grouser.errors import LogError
 from grouser.fusion import FusionSettings
 from grouser.logs.manifest import Manifest, load_manifest
+from grouser.logs.mounts import mounts_of
 from grouser.logs.robot_table import RobotTable
 
 RATES = {"rates": {"FL": "wl"}}
@@ -87,3 +88,12 @@ def test_the_rotation_is_proper() -> None:
     assert R is not None
     np.testing.assert_allclose(R @ R.T, np.eye(3), atol=1e-12)
     assert np.linalg.det(R) == pytest.approx(1.0)
+
+
+def test_an_antenna_that_nothing_places_is_reported_as_assumed() -> None:
+    found = manifest(gps={"topic": "/fix"})
+    assert mounts_of(found).lines(found) == [
+        "antenna: (0, 0, 0) m, nothing gives its place: the body's origin and axes are assumed"
+    ]
+    found = manifest(gps={"topic": "/fix"}, antenna=[0.1, 0.0, 0.5])
+    assert mounts_of(found).lines(found) == ["antenna: (0.1, 0, 0.5) m, by the manifest"]

@@ -27,7 +27,7 @@ LEAST, LEAST_TURN = 40, 1.0
 CONTRADICT = math.radians(30.0)
 """Angle between up by gravity and up by the turns beyond which one of the sensors has wrong signs."""
 ASKEW = math.radians(30.0)
-"""A rotation below this is left as it is: slopes and soft mounts look like it."""
+"""A smaller rotation is not corrected: slopes and soft mounts look like it."""
 TILTED = math.radians(45.0)
 """A tilt beyond this is refused where the direction ahead cannot be found."""
 SNAP = math.radians(15.0)
@@ -46,11 +46,11 @@ class Alignment(NamedTuple):
     sigma: float
     """Of the direction ahead [rad]; infinite where the drive does not show it."""
     agree: bool
-    """Whether gravity and turns say the same of up."""
+    """Whether gravity and turns agree on the direction up."""
 
 
 def aligned(log: Log, vehicle: Vehicle | None, known: str) -> Log:
-    """The log with its IMU turned as the drive says, and a warning; as it is where that agrees with its axes.
+    """The log with its IMU turned as the drive shows, and a warning; unchanged where that agrees with its axes.
 
     known: how its mounting was given; then it is not turned, but refused if it contradicts the drive.
     """

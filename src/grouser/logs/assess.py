@@ -30,29 +30,29 @@ class Assessment:
 
     duration: float
     """Seconds from first to last sample, gaps included."""
-    sample_rate: float | None
+    sample_rate: float | None = None
     """[1/s]"""
-    pose_rate: float | None
+    pose_rate: float | None = None
     """[1/s]"""
-    moving: float | None
+    moving: float | None = None
     """Seconds in which the poses move."""
-    distance: float | None
+    distance: float | None = None
     """Length of the path [m]."""
-    top_speed: float | None
+    top_speed: float | None = None
     """[m/s]"""
-    reverse: float | None
+    reverse: float | None = None
     """Fraction of the distance driven backward."""
-    top_turn_rate: float | None
+    top_turn_rate: float | None = None
     """[rad/s]"""
-    turned_left: float | None
+    turned_left: float | None = None
     """[deg]"""
-    turned_right: float | None
+    turned_right: float | None = None
     """[deg]"""
-    roll: tuple[float, float] | None
+    roll: tuple[float, float] | None = None
     """5th and 95th percentile [deg]."""
-    pitch: tuple[float, float] | None
+    pitch: tuple[float, float] | None = None
     """5th and 95th percentile [deg]."""
-    lag: float | None
+    lag: float | None = None
     """Estimated delay of the pose stamps against the wheels [s]; manifest `sensor.lag` is what is used."""
     can_calibrate: bool
     """Whether a first fit has what it needs, and nothing refuses the log."""
@@ -63,8 +63,7 @@ class Assessment:
 def assess(log: Log) -> Assessment:
     """Measure a log."""
     missing: list[str] = []
-    names = ("moving", "distance", "top_speed", "reverse", "top_turn_rate", "turned_left", "turned_right")
-    values: dict[str, Any] = dict.fromkeys(names)
+    values: dict[str, Any] = {}
     driven = chords(log, WINDOW)
     if len(log.poses) < 3 or log.report.pose_period <= 0.0 or not len(driven.start):
         missing.append("anything: there are too few poses to compare a prediction with")
@@ -93,16 +92,15 @@ def assess(log: Log) -> Assessment:
             missing.append("slip in reverse: it does not drive backward")
     if log.attitude is None:
         missing.append("slip on slopes: roll and pitch are not measured, level ground is assumed")
-        slopes: dict[str, Any] = {"roll": None, "pitch": None}
     else:
         spans = np.degrees(np.percentile(log.attitude, [5.0, 95.0], axis=0)).T.tolist()
-        slopes = {"roll": tuple(spans[0]), "pitch": tuple(spans[1])}
-        for name, span in slopes.items():
+        for name, span in zip(("roll", "pitch"), spans, strict=True):
+            values[name] = tuple(span)
             if (most := max(map(abs, span))) < LEAST_SLOPE:
                 missing.append(f"slip by {name}: it stays within {most:.1f}°")
     if not log.rates:
         missing.append("wheel slip: no rates are measured")
-    enough = values["moving"] is not None and values["moving"] >= LEAST_MOVING and bool(log.rates)
+    enough = values.get("moving", 0.0) >= LEAST_MOVING and bool(log.rates)
     return Assessment(
         duration=log.duration,
         sample_rate=1.0 / log.report.period if log.report.period > 0.0 else None,
@@ -110,6 +108,5 @@ def assess(log: Log) -> Assessment:
         lag=pose_lag(log),
         can_calibrate=enough and not errors(log.report.problems),
         cannot_determine=tuple(missing),
-        **slopes,
         **values,
     )

@@ -26,7 +26,7 @@ FIXES = {
 }  # fmt: skip
 """Fields of a GPS fix; the covariance is that of east, north, up [m^2]."""
 LOOKED = 50
-"""Messages of a topic that are looked at."""
+"""Messages of a topic that are read."""
 
 
 class Draft(NamedTuple):

@@ -1,4 +1,4 @@
-"""Bags as files: ROS 1, ROS 2 (SQLite, MCAP), MCAP with JSON; one that was cut short is read as far as it goes."""
+"""Bags as files: ROS 1, ROS 2 (SQLite, MCAP), MCAP with JSON; one that was cut short is read up to the cut."""
 
 from __future__ import annotations
 

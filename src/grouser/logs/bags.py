@@ -199,11 +199,11 @@ class FieldReader:
             raise LogError(f"{self.where}: field {self.signal.field} is not a number but {value!r:.60}") from None
 
     def is_in(self, message: Any) -> bool:
-        """Whether the message has the joint, if one is asked for; others may publish other joints in the same topic."""
+        """Whether the message has the signal's joint, if it has one; others may publish other joints in its topic."""
         return self.signal.joint is None or self.signal.joint in (part(message, "name") or ())
 
     def _of_joint(self, message: Any, values: Any) -> Any:
-        """The entry of the joint; its place is looked up again only where another joint stands there."""
+        """The entry of the joint; its index is looked up again only where another joint is there."""
         joint = self.signal.joint
         names = message.name if type(message) is self._known is not dict else self._step(message, "name")
         if names is None:

@@ -132,7 +132,7 @@ def _smoothed(
 
 
 def _angles(log: Log, part: slice, relative: FloatArray, ahead: FloatArray, noise: FloatArray) -> list[_Angle]:
-    """Chords one after the other, each as long as its noise needs."""
+    """Successive chords, each long against the noise of its ends."""
     time, place = log.poses.time[part], log.poses.position[part]
     middle = relative - 0.5 * np.diff(relative, prepend=relative[:1])
     path = np.cumsum(ahead * np.exp(1j * middle))  # of the body's origin, in axes turned by o

@@ -18,7 +18,7 @@ DEEPEST = 1000
 ROTATION_FIRST = np.ix_([3, 4, 5, 0, 1, 2], [3, 4, 5, 0, 1, 2])
 """Rows of a ROS covariance, position first, in our order."""
 ATTITUDE = ("roll", "pitch", "yaw", "heading", "qw", "qx", "qy", "qz")
-"""Names of signals of [pose] that say how the sensor is turned."""
+"""Names of signals of [pose] that give the orientation of the sensor."""
 
 
 def part(message: Any, name: str, default: Any = None) -> Any:
@@ -210,6 +210,6 @@ def degrees(R: FloatArray) -> str:
 
 
 def rotation_lines(R: FloatArray) -> str:
-    """The lines of a manifest that say how the IMU is turned."""
+    """The line of a manifest with the orientation of the IMU."""
     roll, pitch, yaw = (round(float(one), 4) + 0.0 for one in to_rpy(R))
     return f"imu_rpy = [{roll:g}, {pitch:g}, {yaw:g}] in [robot]"

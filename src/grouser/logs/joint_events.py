@@ -72,7 +72,7 @@ class JointMessages:
 
 
 class _Value:
-    """One number of a message: as it is, or the rate that positions or counts make since the message before."""
+    """One number of a message: unchanged, or the rate from positions or counts since the message before."""
 
     def __init__(self, key: str, signal: Signal, place: tuple[FloatArray, int], file: str) -> None:
         self.reader = FieldReader(key, signal, file)

@@ -14,7 +14,7 @@ from grouser.logs.table import column_names, is_number, text_of
 from grouser.logs.units import bare, is_counts, unit_word
 
 LOOKED = 1 << 16
-"""Bytes of the file that are looked at."""
+"""Bytes of the file that are read."""
 ROWS = 300
 """Rows whose numbers are kept."""
 MARKS = ("#", "%", "//")

@@ -34,7 +34,7 @@ JOINTS = {
     "currents": ("current", "A"),
     "efforts": ("effort", "N m or N"),
 }
-"""Prefixes of the columns of a log's joints in a table, and their units: a log does not say which joints slide."""
+"""Prefixes of the columns of a log's joints in a table, and their units: a log does not know which joints slide."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

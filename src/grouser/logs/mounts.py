@@ -19,7 +19,7 @@ from grouser.logs.signal_table import given
 
 AS_GIVEN = "its rotation is not used, because [gyro] and [acceleration] turn or leave out axes themselves"
 MOST_TF = 5000
-"""Messages of /tf that are looked at for the places of sensors."""
+"""Messages of /tf that are read for the mounting of sensors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,8 @@ def mounts_of(manifest: Manifest, frames: Frames | None = None, named: Mapping[s
     if antenna is None and manifest.pose is not None and manifest.pose.is_gps:
         sensor = manifest.sensor
         antenna = [sensor.x, sensor.y, sensor.z] if any((sensor.x, sensor.y, sensor.z)) else None
-    gps = _mount("GPS antenna", np.eye(3), antenna, frames, names.get("gps"), manifest, "antenna")
+    turned_as = None if antenna is None else np.eye(3)  # its axes do not matter
+    gps = _mount("GPS antenna", turned_as, antenna, frames, names.get("gps"), manifest, "antenna")
     camera = robot.visual
     R, p = (None, None) if camera is None else (camera.R_body_sensor, camera.position)
     visual = _mount("visual odometry", R, p, frames, names.get("visual"), manifest, "[robot.visual] position and rpy")
@@ -87,7 +88,7 @@ def _mount(
 
 
 def _in_order(axes: Axes | None) -> bool:
-    """Whether x is x of the messages and so on, none turned round: then tf says which way the axes point."""
+    """Whether x is x of the messages and so on, none with its sign changed: then tf gives the direction of the axes."""
     return all(
         one.topic is not None and str(one.field).endswith(f".{name}") and one.sign * one.scale > 0.0
         for name, one in given(axes)
@@ -99,7 +100,7 @@ def _numbers(values: FloatArray) -> str:
 
 
 def tf_topics(there: Mapping[str, str], near: str) -> tuple[list[str], list[str]]:
-    """Topics of fixed and of moving links, by their type, and by their name where a bag says no types.
+    """Topics of fixed and of moving links, by their type, and by their name where a bag has no types.
 
     near: a topic of the robot. Where robots have tf in namespaces of their own, with the same names of frames, only
     those of the namespaces that it lies in are taken.

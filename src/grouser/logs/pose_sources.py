@@ -18,7 +18,7 @@ POSES = {
     "geometry_msgs/msg/PoseStamped": ("pose.position", "pose.orientation"),
     "geometry_msgs/msg/TransformStamped": ("transform.translation", "transform.rotation"),
 }
-"""Types that say where something is, and in which fields."""
+"""Types with a pose, and the fields of position and orientation."""
 FIX = "sensor_msgs/msg/NavSatFix"
 BEST, GOOD, MAP, SEEN, PLAIN, GPS, SUSPECT = range(7)
 """Quality of a reference, best first."""
@@ -27,9 +27,9 @@ WORDS = (
     (GOOD, r"lidar|laser|icp|ndt|slam|loam|lio|\w*lio|cartographer|carto|rtk|ins|novatel|amcl|global|map|localization"),
     (SEEN, r"visual|vio|vins|vslam|zed|orb|camera|rtabmap|stereo|t265|tracking|uwb|gps|gnss"),
 )
-"""Words of a topic's name that say what measured it."""
+"""Words of a topic's name that name the sensor."""
 BY_WHEELS = ("odom", "wheel", "encoder", "dead")
-"""Parts of a topic's name that say wheel odometry, where no other word says more."""
+"""Parts of a topic's name that mean wheel odometry, unless it names another sensor."""
 BASES = ("base_link", "base_footprint", "chassis", "base", "body")
 """Names of a vehicle's frame."""
 

@@ -214,7 +214,7 @@ def _jumps(position: FloatArray, time: FloatArray, window: FloatArray, speed: fl
     comparable = (np.diff(window) == 0.0) & (step > 0.0)
     far = comparable & (np.linalg.norm(np.diff(position, axis=0), axis=1) > speed * step + SLACK)
     if np.count_nonzero(far) > OFTEN * np.count_nonzero(comparable):
-        far[:] = False  # so often it is the unit or the limit that is wrong, not the sensor
+        far[:] = False  # if jumps are that frequent, the unit or the limit is wrong, not the sensor
     from_last, to_next = np.append(False, far)[: len(time)], np.append(far, False)[: len(time)]
     stray = from_last & to_next
     # The step after a stray leads back; it is no jump of its own.

@@ -119,5 +119,5 @@ def unwrapped(column: FloatArray, wraps: float | None) -> FloatArray:
 
 
 def _scaled(column: FloatArray, factor: float) -> FloatArray:
-    """The column in another unit; as it is where the unit is the same, for a long log is best held once."""
+    """The column in another unit; without a copy where the unit is the same, to save memory."""
     return column if factor == 1.0 else column * factor

@@ -142,7 +142,7 @@ def _raw(path: Path, manifest: Manifest, progress: Callable[[int], None]) -> Raw
 
 
 def log_of(parts: list[Judged], manifest: Manifest) -> Log:
-    """The files one after the other, each beginning a segment of its own; the columns of the parts are used up."""
+    """The files one after the other, each with new segments; the columns of the parts are emptied to save memory."""
     offsets = np.cumsum([0, *(part.n_segments for part in parts[:-1])]).tolist()
     numbered = list(zip(parts, offsets, strict=True))
     time = _joined([part.time for part in parts])
@@ -202,5 +202,5 @@ def log_of(parts: list[Judged], manifest: Manifest) -> Log:
 
 
 def _joined(arrays: list[Any]) -> Any:
-    """One after the other; a single one as it is, for the columns of a long log are best held once."""
+    """The arrays concatenated; a single one without a copy, to save memory."""
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)

@@ -238,7 +238,7 @@ def _in_order(time: FloatArray, begins: BoolArray) -> tuple[BoolArray, BoolArray
 
 
 def _gaps(rows: Rows) -> list[Gap]:
-    """The holes at which a segment ends, unless the log itself says that it does."""
+    """The holes at which a segment ends, except those of the segment column."""
     gaps, window = [], rows.window
     for k in np.flatnonzero(np.diff(rows.segment)):
         here, there = rows.row[k], rows.row[k + 1]

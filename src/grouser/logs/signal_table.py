@@ -107,7 +107,7 @@ class Signal(Table):
 
     @property
     def says_unit(self) -> bool:
-        """Whether the manifest says what the numbers are in."""
+        """Whether the manifest gives the unit of the numbers."""
         return self.unit is not None or self.scale != 1.0 or self.ticks_per_turn is not None
 
     @property

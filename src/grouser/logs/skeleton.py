@@ -1,4 +1,4 @@
-"""A manifest to start from: the columns of a CSV put where their names seem to belong."""
+"""A manifest to start from: the columns of a CSV assigned to signals by their names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WHEEL = re.compile(
     re.IGNORECASE,
 )
 COUNTED = re.compile(r"tick|count|pulse|enc", re.IGNORECASE)
-"""Parts of a name that say counts of an encoder."""
+"""Parts of a name that mean counts of an encoder."""
 COUNTS = (
     '# ticks_per_turn: of the encoder; add gear = … if it sits on the motor. "increment": counts since the last row.'
 )
@@ -143,7 +143,7 @@ def _clock_unit(found: Layout, clock: str) -> str:
 
 
 def _rate(found: Layout, name: str) -> str:
-    """A column of rates, with the unit that its name says; counts of an encoder as positions or increments."""
+    """A column of rates, with the unit in its name; counts of an encoder as positions or increments."""
     column, values = _named(found, name), found.sample.get(name, np.zeros(0))
     values = values[np.isfinite(values)]
     whole = len(values) > 2 and bool((values == np.round(values)).all()) and float(np.ptp(values)) > 0.0
@@ -157,7 +157,7 @@ def _rate(found: Layout, name: str) -> str:
 
 
 def _column(found: Layout, name: str) -> str:
-    """A column, with the unit that its name says where no line of units does."""
+    """A column, with the unit in its name where no line of units gives it."""
     word = None if found.unit_of(name) else unit_in(name)
     column = _named(found, name)
     return column if word in (None, *SI) else f'{{ column = {column}, unit = "{word}" }}'
@@ -189,7 +189,7 @@ def matched(wheels: Sequence[str], names: Sequence[str]) -> dict[str, str]:
 
 
 def signature(name: str) -> tuple[str | None, str | None]:
-    """Place and side that a name says: front, middle, back; left, right; None where it does not."""
+    """Place and side in a name: front, middle, back; left, right; None where it does not."""
     words = [one.lower() for one in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]
     place = next((PLACES[word] for word in words if word in PLACES), None)
     side = next((SIDES[word] for word in words if word in SIDES), None)

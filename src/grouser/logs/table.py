@@ -35,7 +35,7 @@ LONGEST_LINE = 1 << 20
 MOST_ROWS = 20_000_000
 MOST_COLUMNS = 10_000
 MISSING = {b"", b"null", b"none", b"na", b"n/a", b"nan", b"-nan", b"-"}
-"""Cells that say, in lower case, that there is no number."""
+"""Cells without a number, in lower case."""
 
 
 class Table(NamedTuple):
@@ -70,7 +70,7 @@ def read_table(
     places = {column: _index(column, names, path.name, bool(csv.header), asked.get(column, "")) for column in wanted}
     first = {at: column for column, at in reversed(places.items())}  # one may be asked for by name and by index
     rows_of = RowReader({column: at for at, column in first.items()}, names, csv.delimiter, tally, dated)
-    found = [array("q"), *(array("d") for _ in first)]  # lines and columns, which grow in place
+    line, columns = array("q"), [array("d") for _ in first]  # which grow in place
     rows = done = 0
     for start, text, whole in blocks:
         if not whole:
@@ -82,17 +82,17 @@ def read_table(
         rows += n
         if rows > MOST_ROWS:
             raise LogError(f"{path.name}: has more than {MOST_ROWS} rows; split it into several files")
-        for column, part in zip(found, (place, *values), strict=True):
-            column.frombytes(part.tobytes())
+        line.frombytes(place.tobytes())
+        for column, numbers in zip(columns, values, strict=True):
+            column.frombytes(numbers.tobytes())
         done += len(text)
         if progress is not None:
             progress(done)
     if rows == 0:
         raise LogError(f"{path.name}: is empty{' except for its heading' if csv.header else ''}")
-    read = dict(zip(first, map(np.frombuffer, found[1:]), strict=True))
+    read = {at: np.frombuffer(column) for at, column in zip(first, columns, strict=True)}
     said = {column: units[at] for column, at in places.items() if at < len(units)}
-    line = np.frombuffer(found[0], np.int64)
-    return Table({column: read[at] for column, at in places.items()}, line, rows, said)
+    return Table({column: read[at] for column, at in places.items()}, np.frombuffer(line, np.int64), rows, said)
 
 
 Read = tuple[FloatArray, IntArray, int]

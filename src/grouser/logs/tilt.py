@@ -133,7 +133,7 @@ def _turned(found: Chords, axis: int) -> float:
 
 
 def _climb(found: Chords, angle: FloatArray) -> float:
-    """Pitch over minus the slope of the poses' path; 0 if the poses have no heights or these say nothing."""
+    """Pitch over minus the slope of the poses' path; 0 if the poses have no heights or these do not decide."""
     height = found.log.poses.position[:, 2]
     rise = height[found.stop] - height[found.start]
     driven = np.abs(found.forward) > max(0.2, 10.0 * found.log.sensor.position_noise)

@@ -70,7 +70,7 @@ def turning_problems(
     """Contradictions between the turning of poses, wheels and gyro over windows of about a second."""
     rate = turn_rate(found.log)
     spun = None if rate is None else found.change(rate)
-    # With rollers on all wheels it drives in any direction, which says nothing of its heading.
+    # With rollers on all wheels it drives in any direction, so the course does not show its heading.
     any_way = vehicle is not None and bool(vehicle.arrays.rollers.all())
     course = None if any_way else _course(found.log)
     if any_way and wheels is not None and np.abs(wheels.turn).sum() < SLIP_TURNS * found.length.sum():

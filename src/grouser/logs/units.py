@@ -31,7 +31,7 @@ IN_NAME = re.compile(
 """The unit at the end of a name: "speed [km/h]", "yaw_deg"."""
 CLOCKS = ("s", "ms", "us", "ns")
 AS_LOGGED = ("labels", "segments", "pose.fresh", "pose.status")
-"""Signals that are taken as they are."""
+"""Signals without conversion."""
 SAYS_NOTHING = ("", "-", "1", "none", "n/a", "bool", "enum")
 
 
@@ -73,15 +73,15 @@ class Units:
         return self._word(time.column, "[time]", CLOCKS, "unit" in time.model_fields_set) or time.unit
 
     def of(self, key: str, signal: Signal) -> str | None:
-        """The unit of a signal for which the manifest gives none; None: SI, or as it is."""
+        """The unit of a signal for which the manifest gives none; None: SI, or without conversion."""
         table, name = key.split(".", 1)
-        as_it_is = signal.says_unit or key in AS_LOGGED or table in AS_LOGGED
-        return self._word(signal.column, f"[{table}] {name}", signal.units(key), as_it_is)
+        as_logged = signal.says_unit or key in AS_LOGGED or table in AS_LOGGED
+        return self._word(signal.column, f"[{table}] {name}", signal.units(key), as_logged)
 
-    def _word(self, column: str | int | None, key: str, known: Collection[str], as_it_is: bool) -> str | None:
-        """The unit by the line of units, one of those known; None where it says nothing."""
+    def _word(self, column: str | int | None, key: str, known: Collection[str], as_logged: bool) -> str | None:
+        """The unit by the line of units, one of those known; None where it gives none."""
         text = self._texts.get("" if column is None else column, "")
-        if as_it_is or bare(text).lower() in SAYS_NOTHING:
+        if as_logged or bare(text).lower() in SAYS_NOTHING:
             return None
         word = unit_word(text)
         if word is None or word not in known:
