@@ -23,7 +23,7 @@ def write_whole(path: str | os.PathLike[str], write: Callable[[IO[bytes]], objec
         try:
             with part.open("xb") as stream:
                 write(stream)
-                # A disk that is full, or a server that is gone, may say so only here; the old file still stands then.
+                # A full disk or a lost server may fail only here; the old file is then still there.
                 stream.flush()
                 os.fsync(stream.fileno())
             os.replace(part, path)

@@ -44,8 +44,8 @@ def _cropped(ground: Terrain, bounds: Bounds) -> Terrain | None:
     if kind in AROUND or kind == "mesh":
         kept = _triangles(s, bounds) if kind == "mesh" else nodes_within(s, bounds, AROUND[kind])
         return None if kept is None else _part(ground, kept)
-    seen = _seen(bounds, s) if kind == "moved" else bounds
-    children = [part for child in ground.children if (part := _cropped(child, seen)) is not None]
+    inner = _in_child(bounds, s) if kind == "moved" else bounds
+    children = [part for child in ground.children if (part := _cropped(child, inner)) is not None]
     if not children:
         return None if ground.children else ground
     settings = {**s, **_cells(s, bounds)} if kind == "soils" else s
@@ -92,8 +92,8 @@ def _triangles(settings: Mapping[str, Any], bounds: Bounds) -> Settings | None:
     return {"vertices": vertices[used], "faces": renamed.reshape(-1, 3)}
 
 
-def _seen(bounds: Bounds, settings: Any) -> Bounds:
-    """Rectangle around a rectangle as the child of a moved ground has it."""
+def _in_child(bounds: Bounds, settings: Any) -> Bounds:
+    """Rectangle in the axes of the child of a moved ground, around a rectangle in world axes."""
     c, s, side = math.cos(settings["yaw"]), math.sin(settings["yaw"]), -1.0 if settings["mirror"] else 1.0
     xs, ys = [], []
     for x in bounds[:2]:

@@ -17,7 +17,7 @@ from grouser.terrain.source import Source, read_guessing
 from grouser.terrain.window import Rows, Wanted, means
 
 NO_DATA = -9999.0
-"""What an ESRI grid means by no data if it does not say."""
+"""No-data value of an ESRI grid whose header has none."""
 AT_ONCE = 8_000_000
 """Bytes of text that are read together."""
 LONGEST_HEADER = 10_000
@@ -32,7 +32,7 @@ def read_ascii(path: Path) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def read_ascii_heights(path: Path, wanted: Wanted, most: int) -> tuple[Rows, Source]:
-    """Heights [m] of an ESRI ASCII grid or of a window of it, and what was found out about them."""
+    """Heights [m] of an ESRI ASCII grid, or of a window of it, and their source."""
     with path.open("rb") as stream:
         header, start = _header(_ascii(stream.read(LONGEST_HEADER), 0, path), path)
         columns, rows = (checked.count(_field(header, name, path), f"{path}: {name}") for name in ("ncols", "nrows"))
@@ -72,7 +72,7 @@ def _values(stream: IO[bytes], start: int, path: Path, count: int, wanted: Wante
         numbers = _numbers(_ascii(text[:cut], done - len(text), path), path)
         out[found : found + numbers.size] = numbers[: max(count - found, 0)]
         found, rest = found + numbers.size, text[cut:]
-        wanted.told(done, total)
+        wanted.report(done, total)
         if not block:
             break
     if found != count:

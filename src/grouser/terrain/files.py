@@ -1,4 +1,4 @@
-"""Terrains from files: .npz, triangle meshes, and the elevation maps of geographers (ESRI ASCII grids, GeoTIFF)."""
+"""Terrains from files: .npz, triangle meshes, and elevation maps (ESRI ASCII grids, GeoTIFF)."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def read(
     bounds: rectangle to cut out, (xmin, xmax, ymin, ymax) [m]; of a GeoTIFF no more than that is read.
     step: average this many nodes along each axis into one, of maps with nodes; a count. Where one of them is missing,
         so is the mean.
-    nodata: height of .asc and .tif that stands for no data [m]; None: what the file says, and what can be nothing else,
-        such as −9999 far below all other heights, which `Terrain.notes` then says.
+    nodata: no-data value of .asc and .tif [m]; None: that of the file, and values that no height can have, such as
+        −9999 far below all other heights; `Terrain.notes` then says so.
     progress: called as progress(done, total) now and then.
     """
     interpolation = checked.choice(interpolation, "interpolation", INTERPOLATIONS)
@@ -83,7 +83,7 @@ def read(
 
 
 def _read_map(path: Path, wanted: Wanted, interpolation: str) -> Terrain:
-    """A map of a geographer."""
+    """An elevation map."""
     most = MOST_SINGLE_NODES if interpolation == "bilinear" else MOST_NODES
     if path.suffix.lower() == ".asc":
         rows, source = read_ascii_heights(path, wanted, most)
@@ -116,7 +116,7 @@ def _single(rows: Rows) -> Any:
 
 
 def _check_degrees(ground: Terrain, source: Source) -> None:
-    """Refuse a map without a coordinate system whose x and y are degrees, as they must be where it is all tower."""
+    """Refuse a map without a coordinate system whose heights span so much that x and y must be degrees."""
     xmin, xmax, ymin, ymax = ground.bounds
     if source.crs or max(abs(xmin), abs(xmax)) > 360.0 or max(abs(ymin), abs(ymax)) > 90.0 or ground.relief is None:
         return

@@ -1,4 +1,4 @@
-"""First band of a GeoTIFF in metres, north up, or a window of it; needs rasterio."""
+"""The first band of a GeoTIFF in metres, north up, or a window of it; needs rasterio."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def _read(source: Any, window: Any, wanted: Wanted, guess: Guess) -> npt.NDArray
         guess.clear(part)
         if part.base is not out:
             out[first:last] = means(part, step)
-        wanted.told(last, total)
+        wanted.report(last, total)
     return out
 
 

@@ -20,7 +20,7 @@ MOST_NODES = 25_000_000
 MOST_SINGLE_NODES = 250_000_000
 """Nodes of the largest grid of single-precision heights: they take 4 bytes a node."""
 AT_ONCE = 1_000_000
-"""Nodes whose slopes are found together: what that takes in between is small next to the grid."""
+"""Nodes whose slopes are found together: the temporary arrays are small compared with the grid."""
 MOST_SPLINE_NODES = 5_000_000
 """Nodes of the largest spline: solving for its coefficients takes about 100 bytes a node."""
 
@@ -96,7 +96,7 @@ def single_grid(heights: npt.NDArray[np.float32], x: Any, y: Any, *, description
 
 
 def parts(count: int, width: int) -> list[slice]:
-    """Slices of rows of some width that are worked on together."""
+    """Slices of rows of a width that are processed together."""
     rows = max(1, AT_ONCE // max(width, 1))
     return [slice(first, min(first + rows, count)) for first in range(0, count, rows)]
 

@@ -59,7 +59,7 @@ class Terrain:
     bounds: Bounds = EVERYWHERE
     """(xmin, xmax, ymin, ymax) of a rectangle that holds the map [m]; infinite where it does not end."""
     description: str = ""
-    """What it is, for people."""
+    """Description for people."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Keyword arguments that make it again: numbers, strings and arrays."""
     children: tuple[Terrain, ...] = ()
@@ -143,7 +143,7 @@ class Terrain:
         """The ground with its second derivatives, as the engine of rolling takes it; TerrainError if it has edges.
 
         Planes, slopes, splines, bicubic grids and formulas have one, and these moved. That of a bicubic grid
-        jumps from cell to cell; a formula is taken at its word that it is smooth.
+        jumps from cell to cell; a formula is assumed to be smooth.
         """
         if self.kind == "soils" or (self.kind == "stack" and len(self.children) == 1):
             return self.children[0].curvature

@@ -17,11 +17,11 @@ _ENDLESS = 20.0
 FOLD = math.radians(25.0)
 """Change of slope between neighbouring cells of a grid above which a wheel may touch two of them."""
 AT_ONCE = 250_000
-"""Nodes looked at together: they stay in the cache of the processor."""
+"""Nodes processed together: they fit in the cache of the processor."""
 
 
 class Relief(NamedTuple):
-    """What is known of a grid once all its nodes were looked at."""
+    """Extreme heights and slopes of a grid."""
 
     lowest: float
     """Smallest height [m]; infinite where none is known."""
@@ -40,7 +40,7 @@ class Relief(NamedTuple):
 
 
 def relief(heights: npt.NDArray[Any], x: npt.NDArray[Any], y: npt.NDArray[Any]) -> Relief:
-    """Look at heights (nx, ny) [m] of nodes at x and y [m], some rows at a time in the order they have in memory."""
+    """The relief of heights (nx, ny) [m] of nodes at x and y [m], found some rows at a time in memory order."""
     turned = abs(heights.strides[0]) < abs(heights.strides[1])
     rows, along, across = (heights.T, y, x) if turned else (heights, x, y)
     steps = (along[-1] - along[0]) / (len(along) - 1), (across[-1] - across[0]) / (len(across) - 1)

@@ -16,9 +16,9 @@ from grouser.terrain.ground import Bounds
 Read = TypeVar("Read")
 Heights = npt.NDArray[Any]
 USUAL = (-9999.0, -99999.0, -999.0, -32768.0, -32767.0, 9999.0, 32767.0, 65535.0)
-"""Numbers that programs write where they have no height."""
+"""Usual no-data values."""
 NO_HEIGHT = 1e30
-"""Magnitude beyond which a number is no height, as the ±3.4e38 of some programs."""
+"""Magnitude above which a number is a no-data value, such as ±3.4e38."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,15 +34,15 @@ class Source:
     epsg: int | None = None
     """Number of that system in the EPSG registry; None if it has none."""
     nodata: float | None = None
-    """Height that stands for no data in the file [m]; None if only NaN does."""
+    """No-data value of the file [m]; None if it is NaN."""
     guessed: bool = False
-    """Whether the file does not declare that height, and it was recognised."""
+    """Whether that value was recognised, because the file declares none."""
     step: int = 1
     """Nodes of the file along each axis that were averaged into one, a count."""
     whole: Bounds | None = None
     """Rectangle (xmin, xmax, ymin, ymax) of the whole map [m]; None if this is all of it."""
     notes: tuple[str, ...] = ()
-    """What a person should know of it, one sentence each."""
+    """Assumptions made while reading, one sentence each."""
 
     def tree(self) -> dict[str, Any]:
         """As JSON."""

@@ -63,7 +63,7 @@ class Wanted:
     progress: Callable[[int, int], None] | None = None
     """Called as progress(done, total) now and then."""
 
-    def told(self, done: int, total: int) -> None:
+    def report(self, done: int, total: int) -> None:
         """Report progress."""
         if self.progress is not None:
             self.progress(done, total)

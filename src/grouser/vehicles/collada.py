@@ -1,6 +1,6 @@
 """Triangles and diffuse colours of a COLLADA 1.4 or 1.5 file (.dae), as its scene places them. No textures, no skins.
 
-Coordinates are those of the file times its unit in metres. `up_axis` is left aside, see `grouser.vehicles.mesh`.
+Coordinates are those of the file times its unit in metres. `up_axis` is ignored, see `grouser.vehicles.mesh`.
 """
 
 from __future__ import annotations

@@ -45,8 +45,8 @@ class Hull(Shape):
     """A shape fixed to a frame; only the balls or points that stand for it touch the ground.
 
     "sphere": one ball. "capsule": balls along its axis z. "cylinder", about z, and "box": points all over the surface.
-    "points": the points given, or balls around them. Ground that pokes between two points is not felt: the spacing is
-    to be smaller than what the vehicle may sit on.
+    "points": the points given, or balls around them. Ground that reaches between two points
+    has no contact: use a spacing smaller than the obstacles on which the vehicle may rest.
     """
 
     frame: str

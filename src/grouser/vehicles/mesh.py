@@ -47,7 +47,7 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
     """The parts of a mesh file; read once while the file stays as it is. VehicleError says what is wrong with it.
 
     Axes and units are those of the numbers in the file, as RViz and Gazebo take them: metres, and for .dae metres
-    times its `unit`. What a .dae says of its `up_axis` is left aside, as there: URDF files are written for them.
+    times its `unit`. The `up_axis` of a .dae is ignored, as RViz and Gazebo do.
     """
     file = as_path(path, VehicleError)
     if file.suffix.lower() not in SUFFIXES:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -26,17 +27,21 @@ def find_mesh(name: str, folder: Path, packages: Packages = ()) -> Path:
     """
     scheme, separator, rest = name.partition("://")
     scheme, rest = (scheme.lower(), unquote(rest)) if separator else ("", name)
-    if scheme in ("", "file"):
-        return _plain(rest, name, folder, packages)
-    if scheme not in ("package", "model"):
+    if scheme not in ("", "file", "package", "model"):
         raise VehicleError(f"'{name:.100}': this kind of address is not read; use package://, file:// or a path")
-    package, _, inside = rest.partition("/")
-    for root in _roots(package, folder.resolve(), packages):
-        if (root / inside).is_file():
-            return root / inside
-    raise VehicleError(
-        f"'{name:.150}' is not found; the package is to be a folder above the URDF, or on {_path_in_words(packages)}"
-    )
+    if scheme in ("", "file"):
+        file = folder / rest
+        elsewhere = ((entry / rest.lstrip("/"), entry / file.name) for entry in _entries(packages))
+        places: Iterator[Path] = chain([file], chain.from_iterable(elsewhere))
+        missing = f" in {folder.resolve()}, nor" if not Path(rest).is_absolute() else ", nor"
+    else:
+        package, _, inside = rest.partition("/")
+        places = (root / inside for root in _roots(package, folder.resolve(), packages))
+        missing = "; the package is to be a folder above the URDF, or"
+    found = next((place for place in places if place.is_file()), None)
+    if found is None:
+        raise VehicleError(f"'{name:.150}' is not found{missing} on {_path_in_words(packages)}")
+    return found
 
 
 def found_mesh(name: str, folder: Path, packages: Packages = ()) -> str:
@@ -57,18 +62,6 @@ def _roots(package: str, folder: Path, packages: Packages) -> Iterator[Path]:
         yield above / package
     for entry in _entries(packages):
         yield from _packages_in(entry, package)
-
-
-def _plain(rest: str, name: str, folder: Path, packages: Packages) -> Path:
-    file = folder / rest
-    if file.is_file():
-        return file
-    for entry in _entries(packages):
-        for there in (entry / rest.lstrip("/"), entry / file.name):
-            if there.is_file():
-                return there
-    place = "" if Path(rest).is_absolute() else f" in {folder.resolve()}"
-    raise VehicleError(f"'{name:.150}' is not found{place}, nor on {_path_in_words(packages)}")
 
 
 def _entries(packages: Packages) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""What cannot be meant: vehicles without motors, in millimetres, with wheels in the air or all on one side.
+"""Likely mistakes in a vehicle: no motors, millimetres, wheels in the air or all on one side.
 
 A vehicle is sound if the engine can move it (`Vehicle` sees to that); it is plausible if it would stand and drive.
 """
@@ -23,11 +23,11 @@ LARGEST = 20.0
 LONGEST = 200.0
 """Largest distance of two wheels [m]."""
 APART = 100.0
-"""Distance of two wheels, in radii of the largest one, beyond which one of both is in other units."""
+"""Distance of two wheels, in radii of the largest wheel, above which distance and radius have different units."""
 DENSITIES = (1.0, 8000.0)
 """Mass over the volume of the box around the wheels [kg/m³]: of foam, of solid steel."""
 ALOFT = 0.1
-"""Height of a wheel over the plane on which others stand, as a share of its radius, from which it hangs."""
+"""Height of a wheel above the plane on which others stand, as a share of its radius, from which it has no contact."""
 MOST_FEET = 40
 """Wheels beyond which the plane they stand on is not searched: each three of them are tried."""
 TILTED = 20.0
@@ -35,7 +35,7 @@ TILTED = 20.0
 
 
 def implausible(vehicle: Vehicle) -> list[str]:
-    """Sentences on what cannot be meant, each with a remedy; none for a vehicle that would stand and drive."""
+    """Likely mistakes, a sentence each with a remedy; none for a vehicle that would stand and drive."""
     stand = _Stand(vehicle)
     found = list(_units(stand))
     if not found:

@@ -1,4 +1,4 @@
-"""What a URDF says in passing: which joints have motors and limits, what names mean, how large round shapes are."""
+"""Hints in a URDF for its wheels and motors: transmissions, words in names, sizes of round shapes."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""A draft of the side file of a URDF, with the reason of each line, what is guessed, and what is not known."""
+"""A draft of the side file of a URDF, with the reason of each line; guesses and unknown values are marked."""
 
 from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,15 +39,15 @@ WORDS: Any = {"break_on_hyphens": False, "break_long_words": False}
 
 @dataclass
 class Draft:
-    """The text of a side file, and what it rests on."""
+    """The text of a side file, its guesses and gaps."""
 
     text: str = ""
     missing: list[str] = field(default_factory=list)
-    """What only the user knows, without which there is no vehicle."""
+    """Values that only the user can give, without which there is no vehicle."""
     guesses: list[str] = field(default_factory=list)
-    """What may be wrong."""
+    """Guesses, which may be wrong."""
     said: str = ""
-    """What it is, in a few words."""
+    """A summary in a few words."""
 
 
 def draft(robot: Robot, path: Path, packages: Packages = ()) -> Draft:
@@ -73,7 +73,7 @@ def draft(robot: Robot, path: Path, packages: Packages = ()) -> Draft:
         (len(found.driven), "driven", "driven"),
         (len(found.steering), "steered hinge", "steered hinges"),
         (len(found.sliding), "sliding castor", "sliding castors"),
-        (len(_locked(found)), "joint locked", "joints locked"),
+        (len(_leading(found, found.arms)), "joint locked", "joints locked"),
     )
     made.said = ", ".join(f"{n} {one if n == 1 else more}" for n, one, more in kinds if n)
     if made.guesses:
@@ -177,17 +177,17 @@ def _rollers(found: Survey, name: str) -> dict[str, Any]:
 
 
 def _side_of(found: Survey, name: str, made: Draft) -> str:
+    """A remark on a wheel that has the other side in its name."""
     y = float((found.R_body_root @ found.centre(name))[1])
-    for called, wrong in (("left", y < -1e-3), ("right", y > 1e-3)):
-        other = "right" if called == "left" else "left"
-        if wrong and found.called(called, name) and not found.called(other, name):
-            made.guesses.append(f"'{name}' stands on the {other}, whatever its name says")
-            return f"; stands on the {other}!"
-    return ""
+    side, other = ("left", "right") if y > 0.0 else ("right", "left")
+    if abs(y) <= 1e-3 or found.called(side, name) or not found.called(other, name):
+        return ""
+    made.guesses.append(f"'{name}' stands on the {side}, whatever its name says")
+    return f"; stands on the {side}!"
 
 
 def _actuated(found: Survey, made: Draft) -> Iterator[str]:
-    driven, steered = found.driven, _motored(found)
+    driven, steered = found.driven, _leading(found, found.steering)
     says = sorted({found.motors[name] for name in (*driven, *steered) if name in found.motors})
     if driven and driven[0] in found.motors:
         yield from _comment(f"Motors by {listed(says)}.")
@@ -216,14 +216,14 @@ def _actuated(found: Survey, made: Draft) -> Iterator[str]:
     yield "]"
 
 
-def _motored(found: Survey) -> list[str]:
-    """Steering hinges with a motor of their own: those that mimic another have none."""
-    return [name for name in found.steering if found.mounts[name].joint.mimic is None]
+def _leading(found: Survey, joints: Sequence[str]) -> list[str]:
+    """Joints without those that mimic another one: they have no motor of their own, and are locked with it."""
+    return [name for name in joints if found.mounts[name].joint.mimic is None]
 
 
 def _steering(found: Survey, made: Draft) -> Iterator[str]:
     rows = []
-    for name in _motored(found):
+    for name in _leading(found, found.steering):
         bounds = found.mounts[name].joint.limits
         fast = bounds.get("velocity", 0.0)
         usable = 0.0 < fast <= FASTEST
@@ -238,7 +238,7 @@ def _steering(found: Survey, made: Draft) -> Iterator[str]:
         row = {"joint": name, "gain": GAIN, "limit": fast if usable else RATE}
         rows.append((row | ({"angle": round(most, 6)} if 0.0 < most < math.pi else {}), remark))
     if rows:
-        if found.motors and any(name not in found.motors for name in _motored(found)):
+        if found.motors and any(name not in found.motors for name in _leading(found, found.steering)):
             made.guesses.append("vertical hinges are steered, though the URDF gives them no motors")
         yield from _comment(
             "Vertical hinges that carry wheels steer; gain [1/s] is a guess, limit is in rad/s, angle in rad."
@@ -252,14 +252,9 @@ def _steering(found: Survey, made: Draft) -> Iterator[str]:
             yield from _comment(f"'{name}' mimics '{mimic[0]}', so it is coupled and not listed.")
 
 
-def _locked(found: Survey) -> list[str]:
-    """Joints to lock, without those that mimic one and are held with it."""
-    return [name for name in found.arms if found.mounts[name].joint.mimic is None]
-
-
 def _lock(found: Survey, made: Draft) -> Iterator[str]:
     rows: list[tuple[Any, str]] = []
-    for name in _locked(found):
+    for name in _leading(found, found.arms):
         bounds = found.mounts[name].joint.limits
         at = min(max(0.0, bounds.get("lower", -math.inf)), bounds.get("upper", math.inf))
         remark = "0 is outside its <limit>" if at else ""
@@ -295,14 +290,13 @@ def _rockers(found: Survey, made: Draft) -> Iterator[str]:
         couplings.append(
             ({"name": f"{name} with {other}", "joints": {other: 1.0, name: sense}}, "one axle, one rocker")
         )
-    pair = _pair(found, fixed or passive, halves)
-    if pair is not None:
-        (first, k), (second, m) = pair
-        if found.mounts[second].joint.mimic or found.mounts[first].joint.mimic:
+    joints = _differential(found, fixed or passive, halves)
+    if joints:
+        if any(found.mounts[name].joint.mimic for name in joints):
             yield from _comment("The URDF couples them: one mimics the other.")
         else:
             yield from _comment("A differential between the rockers holds the body; without it, its pitch is free.")
-            couplings.append(({"name": "differential", "joints": {first: k, second: m}}, ""))
+            couplings.append(({"name": "differential", "joints": joints}, ""))
             if not fixed:
                 made.guesses.append("a differential couples the rockers")
     if halves and not fixed:
@@ -313,24 +307,16 @@ def _rockers(found: Survey, made: Draft) -> Iterator[str]:
         yield from (f"{'# ' if fixed else ''}{line}" for line in _rows("couplings", couplings))
 
 
-def _pair(
-    found: Survey, rockers: Sequence[str], halves: dict[str, str]
-) -> tuple[tuple[str, float], tuple[str, float]] | None:
+def _differential(found: Survey, rockers: Sequence[str], halves: dict[str, str]) -> dict[str, float]:
     """The rockers left and right that carry all wheels, each with the sense of its axis; of halves the first."""
     outer = [name for name in rockers if not any(name in found.mounts[other].beyond for other in rockers)]
     if sum(len(found.carried(name)) for name in outer) < len(found.wheels):
-        return None
+        return {}
     outer = [name for name in outer if name not in halves]
-    if len(outer) != 2:
-        return None
     sides = [float((found.R_body_root @ found.mounts[name].p)[1]) for name in outer]
-    if sides[0] * sides[1] >= 0.0:
-        return None
-    senses = []
-    for name in outer:
-        axis = found.R_body_root @ found.mounts[name].axis
-        senses.append(-1.0 if axis[1] < 0.0 else 1.0)
-    return (outer[0], senses[0]), (outer[1], senses[1])
+    if len(outer) != 2 or sides[0] * sides[1] >= 0.0:
+        return {}
+    return {name: -1.0 if (found.R_body_root @ found.mounts[name].axis)[1] < 0.0 else 1.0 for name in outer}
 
 
 def _masses(found: Survey, made: Draft) -> Iterator[str]:
@@ -340,18 +326,15 @@ def _masses(found: Survey, made: Draft) -> Iterator[str]:
     for name in held:
         mount = found.mounts[name]
         links = {*mount.links, *(link for one in mount.beyond for link in found.mounts[one].links)}
-        if sum(one.mass for link in links if (one := robot.links[link]) is not None) == 0.0:
+        if not _has_mass(robot, links):
             child = mount.joint.child
             size = found.wheels.get(name)
             solid = None if size is None else math.pi * size.radius**2 * (size.width or size.radius)
             rows[child] = _mass(solid)
-    body = [
-        robot.root,
-        *(link for name, mount in found.mounts.items() if not mount.joint.moves for link in mount.links),
-    ]
+    fixed = [link for mount in found.mounts.values() if not mount.joint.moves for link in mount.links]
     moved = {link for name in held for link in found.mounts[name].links}
-    body = [link for link in dict.fromkeys(body) if link not in moved]
-    if sum(one.mass for link in body if (one := robot.links[link]) is not None) == 0.0:
+    body = [link for link in dict.fromkeys([robot.root, *fixed]) if link not in moved]
+    if not _has_mass(robot, body):
         solids = [(link, _volume(robot, link)) for link in body]
         link, volume = max(solids, key=lambda pair: pair[1] or 0.0)
         rows[link] = _mass(volume)
@@ -369,25 +352,29 @@ def _mass(volume: float | None) -> float:
     return LIGHT if volume is None else float(f"{max(DENSITY * volume, 1e-3):.3g}")
 
 
+def _has_mass(robot: Robot, links: Iterable[str]) -> bool:
+    return any(one.mass > 0.0 for link in links if (one := robot.links[link]) is not None)
+
+
 def _volume(robot: Robot, link: str) -> float | None:
+    """Volume of the largest solid of a link [m³]."""
     volumes = []
     for _, one in shapes(robot, link):
-        shape = one.fields
-        if shape["shape"] == "box":
-            volumes.append(math.prod(shape["size"]))
-        elif shape["shape"] == "cylinder":
-            volumes.append(math.pi * shape["radius"] ** 2 * shape["length"])
-        elif shape["shape"] == "sphere":
-            volumes.append(4.0 / 3.0 * math.pi * shape["radius"] ** 3)
+        match one.fields:
+            case {"shape": "box", "size": size}:
+                volumes.append(math.prod(size))
+            case {"shape": "cylinder", "radius": radius, "length": length}:
+                volumes.append(math.pi * radius**2 * length)
+            case {"shape": "sphere", "radius": radius}:
+                volumes.append(4.0 / 3.0 * math.pi * radius**3)
     return max(volumes, default=None)
 
 
 def _reference(found: Survey, made: Draft) -> Iterator[str]:
     """The drive point, where castors or coupled steering would draw it away from the wheels that hold the direction."""
-    upright = [name for name in found.hinges if found.tilt(name) == "vertical"]
-    if not (found.sliding or found.swivels or any(name not in _motored(found) for name in found.steering)):
+    if not (found.sliding or found.swivels or any(found.mounts[name].joint.mimic for name in found.steering)):
         return
-    turned = [wheel for name in upright for wheel in found.carried(name)]
+    turned = [wheel for name in found.upright for wheel in found.carried(name)]
     straight = [name for name in found.wheels if name not in turned and (name in found.driven or found.steering)]
     if straight:
         x, y, _ = np.mean([found.R_body_root @ found.centre(name) for name in straight], axis=0)

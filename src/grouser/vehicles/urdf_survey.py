@@ -1,4 +1,4 @@
-"""What the joints of a URDF are for, by their geometry, motors and names: wheels, castors, steering, arms, rockers.
+"""The role of each joint of a URDF, from geometry, motors and names: wheels, castors, steering, arms, rockers.
 
 A wheel is a round shape that turns about a level axle and stands low, or what is called one. A vertical hinge that
 carries wheels steers if it has a motor, or is the swivel of a castor. What carries no wheel is to be locked.
@@ -48,13 +48,13 @@ class Survey:
     hanging: list[str] = field(default_factory=list)
     """Round shapes on level axles that stand too high for wheels."""
     crossed: dict[str, str] = field(default_factory=dict)
-    """What is called a wheel and turns across its cylinder, and the link of that."""
+    """Joints named as wheels whose axis is across the cylinder they turn, and the link of the cylinder."""
     stuck: list[str] = field(default_factory=list)
-    """What is called a wheel, has a level cylinder and is fixed."""
+    """Fixed joints named as wheels that hold a level cylinder."""
 
     @cached_property
     def forward(self) -> tuple[str, str]:
-        """Axis of the root link along which the robot drives, and how that was found; "" if it is only usual."""
+        """Axis of the root link along which the robot drives, and the reason; "" if it is assumed."""
         axles = [self.mounts[name].axis for name in self.wheels]
         spread = sum((np.outer(axis[:2], axis[:2]) for axis in axles), start=np.zeros((2, 2)))
         values, vectors = np.linalg.eigh(spread)
@@ -64,15 +64,13 @@ class Survey:
         along = "xy"[int(np.argmin(np.abs(across)))]
         k = "xy".index(along)
         places = {kind: [self.centre(name)[:2] for name in self.wheels if self.called(kind, name)] for kind in ENDS}
-        if places["front"] and places["rear"]:
-            ahead = float(np.mean(places["front"], axis=0)[k] - np.mean(places["rear"], axis=0)[k])
-            if abs(ahead) > 1e-3:
-                return ("+" if ahead > 0 else "-") + along, "as front and rear in the names of its wheels say"
-        if places["left"] and places["right"]:
-            left = float((np.mean(places["left"], axis=0) - np.mean(places["right"], axis=0))[1 - k])
-            ahead = left if along == "x" else -left  # x forward has y to the left; y forward has −x to the left
-            if abs(ahead) > 1e-3:
-                return ("+" if ahead > 0 else "-") + along, "as left and right in the names of its wheels say"
+        sense = 1.0 if along == "x" else -1.0  # x forward has y to the left; y forward has −x to the left
+        for first, last, axis, sign in (("front", "rear", k, 1.0), ("left", "right", 1 - k, sense)):
+            if places[first] and places[last]:
+                ahead = sign * float((np.mean(places[first], axis=0) - np.mean(places[last], axis=0))[axis])
+                if abs(ahead) > 1e-3:
+                    said = f"as {first} and {last} in the names of its wheels say"
+                    return ("+" if ahead > 0 else "-") + along, said
         return f"+{along}", "" if along == "x" else "but its sign is a guess: no wheel is called front, rear or left"
 
     def called(self, kind: str, joint: str) -> bool:
@@ -90,7 +88,7 @@ class Survey:
         return body_axes(self.forward[0])
 
     def tilt(self, joint: str) -> str:
-        """Which way the axis of a joint points in the body: vertical, lateral, along, or oblique."""
+        """Direction of the axis of a joint in the body: vertical, lateral, along, or oblique."""
         x, y, z = np.abs(self.R_body_root @ self.mounts[joint].axis)
         for name, part in (("vertical", z), ("lateral", y), ("along", x)):
             if part > UPRIGHT:
@@ -110,10 +108,14 @@ class Survey:
         return [name for name in moving if self.carried(name)]
 
     @cached_property
+    def upright(self) -> list[str]:
+        """Vertical hinges."""
+        return [name for name in self.hinges if self.tilt(name) == "vertical"]
+
+    @cached_property
     def swivels(self) -> list[str]:
         """Vertical hinges of castors, which turn freely."""
-        upright = [name for name in self.hinges if self.tilt(name) == "vertical" and name not in self.motors]
-        return [name for name in upright if self._swivels(name)]
+        return [name for name in self.upright if name not in self.motors and self._swivels(name)]
 
     def _swivels(self, name: str) -> bool:
         wheels = self.carried(name)
@@ -128,8 +130,8 @@ class Survey:
     @cached_property
     def steering(self) -> list[str]:
         """Vertical hinges that steer."""
-        upright = [name for name in self.hinges if self.tilt(name) == "vertical"]
-        return [name for name in upright if name not in self.swivels and self.mounts[name].joint.kind != "prismatic"]
+        turning = [name for name in self.upright if self.mounts[name].joint.kind != "prismatic"]
+        return [name for name in turning if name not in self.swivels]
 
     @cached_property
     def driven(self) -> list[str]:
@@ -171,7 +173,7 @@ class Survey:
 
 
 def survey(robot: Robot, mesh: Mesh) -> Survey:
-    """Look the robot over."""
+    """The role of each joint of a robot."""
     found = Survey(robot, mounts(robot), motors(robot.xml))
     _find_wheels(found, mesh)
     _find_castors(found)

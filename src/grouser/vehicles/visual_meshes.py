@@ -31,7 +31,7 @@ Integers = NDArray[np.int64]
 
 
 def few_triangles(visuals: Sequence[Visual]) -> tuple[list[Mesh], dict[Visual, int], list[str]]:
-    """Meshes, each once, scaled; which visual has which; and what is wrong with those that cannot be read."""
+    """The scaled meshes, each once; the index of the mesh of each visual; errors of meshes that cannot be read."""
     found: list[Mesh] = []
     keys: dict[Any, int] = {}
     numbers: dict[Visual, int] = {}
