@@ -170,7 +170,8 @@ def _draw_horizons(sizes: Axes, shares: Axes, horizons: tuple[Horizon, ...]) -> 
     sizes.plot(T, [one["expected_rms"] for one in found], "s--", color=style.BLUE, label="as predicted")
     sizes.set(ylim=(0.0, None), xlim=(0.0, None))
     sizes.legend(loc="upper left")
-    style.label(sizes, x="duration of a prediction [s]", y="position error, rms [m]", title="Errors by duration")
+    duration = "duration of a prediction [s]"
+    style.label(sizes, x=duration, y="position error, rms [m]", title="Errors by duration")
     inside = np.array([one["inside_95"] for one in found])
     # Two sigma of a share of n independent intervals, if 95 % is the truth.
     band = 2.0 * np.sqrt(0.95 * 0.05 / np.array([one["intervals"] for one in found]))
@@ -180,9 +181,4 @@ def _draw_horizons(sizes: Axes, shares: Axes, horizons: tuple[Horizon, ...]) -> 
     )
     shares.plot(T, 100.0 * inside, "o-", color=style.VERMILLION)
     shares.set(ylim=(min(60.0, 95.0 * float(inside.min())), 101.0), xlim=(0.0, None))
-    style.label(
-        shares,
-        x="duration of a prediction [s]",
-        y="in their 95 % ellipse [%]",
-        title="Coverage (band: chance, 2 sigma)",
-    )
+    style.label(shares, x=duration, y="in their 95 % ellipse [%]", title="Coverage (band: chance, 2 sigma)")

@@ -11,7 +11,7 @@ from grouser.checks import FloatArray
 from grouser.plan.planned import Plan, evenly
 from grouser.view import style
 from grouser.view.plan_page import borders, costs, refused, routes
-from grouser.view.plot import draw_ground, draw_vehicle, height_bar, soil_patches
+from grouser.view.plot import draw_ground, draw_vehicle, height_bar, legend_below
 from grouser.view.scene_ground import Box, surroundings
 
 ELLIPSES = 16
@@ -103,8 +103,5 @@ def _map(axes: Axes, plan: Plan, box: Box) -> None:
     axes.ticklabel_format(useOffset=False, style="plain")
     style.label(axes, x="x [m]", y="y [m]")
     wide = max(len(str(one.get_label())) for one in handles) > 48
-    axes.legend(
-        handles=[*handles, *soil_patches(plan.ground)], loc="upper center", bbox_to_anchor=(0.5, 0.0),
-        borderaxespad=4.0, ncols=1 if wide else 2, handlelength=2.2,
-    )  # fmt: skip
+    legend_below(axes, handles, plan.ground, ncols=1 if wide else 2, handlelength=2.2)
     height_bar(axes, image)

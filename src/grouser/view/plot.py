@@ -236,6 +236,12 @@ def soil_patches(ground: Terrain | None) -> list[Patch]:
     return [Patch(facecolor=to_rgba(colour, 2.0 * SOIL_TINT), label=style.plain(name)) for _, name, colour in soils]
 
 
+def legend_below(axes: Axes, handles: Sequence[Any], ground: Terrain | None, **look: Any) -> None:
+    """A legend with the soils of a ground, below the axis label, at a distance in points."""
+    place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "borderaxespad": 4.0}
+    axes.legend(handles=[*handles, *soil_patches(ground)], **place, **look)
+
+
 def draw_vehicle(axes: Axes, run: Run, row: int, *, colour: str = style.INK, alpha: float = 1.0) -> None:
     """The wheels of a vehicle as it stands, each turned as it is steered, and the lines that join them."""
     vehicle = run.vehicle
@@ -271,16 +277,8 @@ def _draw_run(axes: Axes, run: Run, commanded: Run | None, box: Box) -> None:
     ended = "" if run.status is Status.OK else f" · {str(run.status).replace('_', ' ')}: {run.status.meaning}"
     words = f"{run.vehicle.name} · {run.steps * run.dt:g} s · {run.distance:.2f} m driven{ended}"
     style.label(axes, x="x [m]", y="y [m]", title=words)
-    # Below the axis label, whose distance is in points whatever the shape of the view.
-    axes.legend(
-        handles=[*axes.get_legend_handles_labels()[0], *soil_patches(run.ground)],
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.0),
-        borderaxespad=4.0,
-        ncols=9,
-        columnspacing=1.2,
-        handlelength=1.6,
-    )
+    curves = axes.get_legend_handles_labels()[0]
+    legend_below(axes, curves, run.ground, ncols=9, columnspacing=1.2, handlelength=1.6)
     height_bar(axes, image)
 
 
