@@ -181,8 +181,11 @@ MISTAKES = {
         "far.asc: covers x 900.5 to 902.5 m, y 0.5 to 2.5 m, which is not on the map",
     ),
     "no keep-out file": (["--from", "3,3", "--to", "8,4", "--keep-out", "none.npz"], "none.npz"),
-    "standing still": (["--from", "3,3", "--to", "8,4", "--max-speed", "0"], "--max-speed: 0 is not a positive number"),
-    "too fast": (["--from", "3,3", "--to", "8,4", "--max-speed", "1e9"], "--max-speed: 1e+09 m/s is more than 100 m/s"),
+    "standing still": (["--from", "3,3", "--to", "8,4", "--max-speed", "0"], "--max-speed: 0 m/s is not above 0"),
+    "too fast": (
+        ["--from", "3,3", "--to", "8,4", "--max-speed", "1e9"],
+        "1e+09 m/s is not above 0 and at most 100 m/s",
+    ),
     "picture of no kind": (["--from", "3,3", "--to", "8,4", "--out", "plan.xyz"], "--out: plan.xyz must end in"),
     "page of no kind": (["--from", "3,3", "--to", "8,4", "--view", "plan.png"], "--view: plan.png must end in"),
     "few samples": (["--from", "3,3", "--to", "8,4", "--samples", "2"], "--samples: 2 is not between 8 and 1000000"),

@@ -100,11 +100,11 @@ def test_errors_of_a_cluster_are_one_sentence(cluster: Cluster, monkeypatch: pyt
     with pytest.raises(StudyError, match=r"worker tcp://\S+ has numba [\d.]+, here it is 0\.1; install the same"):
         list(run_chunks(work, [0], scheduler=cluster.address))
     monkeypatch.undo()
-    with pytest.raises(StudyError, match="'nowhere:at_all': is no function of a module here"):
+    with pytest.raises(StudyError, match="'nowhere:at_all': cannot be imported"):
         list(run_chunks(Work({}, "nowhere:at_all"), [0]))
     there = dict(run_chunks(Work({}, "nowhere:at_all"), [0, 1], scheduler=cluster.address))
     assert isinstance(there[0], Failure)
-    assert "'nowhere:at_all': is no function of a module here" in there[0].reason
+    assert "'nowhere:at_all': cannot be imported" in there[0].reason
 
 
 def test_a_scheduler_without_workers_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

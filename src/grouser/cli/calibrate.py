@@ -13,7 +13,7 @@ import typer
 
 import grouser as gr
 from grouser.cli import console, values
-from grouser.cli.values import one_of, option, positive
+from grouser.cli.values import one_of, option, positive, requires
 from grouser.cli.wanted import MODELS, Carried, Wanted
 from grouser.errors import GrouserError
 
@@ -28,17 +28,14 @@ EXAMPLES = (
 )
 LEARNED = ("slip.c", "slip.beyond_")
 """How names of a learned correction begin."""
+CONTACTS, FORMS = one_of("piecewise-linear", "pacejka"), one_of("diagonal", "full", "cholesky")
+LOSSES, STARTS = one_of("mixture", "huber", "cauchy", "none"), one_of("poses", "wheels")
+GATE = requires(lambda value: value > 0.0, "{:g} is not a positive number; inf rejects nothing")
 NOTHING: Mapping[str, float] = MappingProxyType({})
 GROUPS = ("slip", "sensor", "noise", "model", "contact", "actuator", "powertrain")
 modelling, fitting, learning, followed = (
     partial(option, panel=name) for name in ("Model", "Fitting", "Online", "Following")
 )
-
-
-def _gate(value: float, name: str) -> float:
-    if not value > 0.0:
-        raise GrouserError(f"{name}: {value:g} is not a positive number; inf rejects nothing")
-    return value
 
 
 def calibrate(
@@ -56,15 +53,9 @@ def calibrate(
         ),
     ] = MODELS[0],
     start_velocity: Annotated[
-        str,
-        modelling(
-            "Dynamic: velocity at the start by poses (with gyro and wheels) or wheels.", check=one_of("poses", "wheels")
-        ),
+        str, modelling("Dynamic: start velocity by poses (with gyro and wheels) or wheels.", check=STARTS)
     ] = "poses",
-    contact: Annotated[
-        str | None,
-        modelling("Dynamic: piecewise-linear (default) or pacejka.", check=one_of("piecewise-linear", "pacejka")),
-    ] = None,
+    contact: Annotated[str | None, modelling("Dynamic: piecewise-linear (default) or pacejka.", check=CONTACTS)] = None,
     terrain: Annotated[str | None, modelling("The ground, if attitude is not measured; dynamic: default flat.")] = None,
     parameters: Annotated[str | None, option("Names or groups, with commas; default: a first fit's.")] = None,
     interval: values.Interval = None,
@@ -76,17 +67,10 @@ def calibrate(
     ] = None,
     online: Annotated[bool, fitting("Filter interval by interval; default: least squares on all.", "--online")] = False,
     loss: Annotated[
-        str,
-        fitting(
-            "Outliers: mixture gives them no weight, huber or cauchy less; none.",
-            check=one_of("mixture", "huber", "cauchy", "none"),
-        ),
+        str, fitting("Outliers: mixture gives them no weight, huber or cauchy less; none.", check=LOSSES)
     ] = "mixture",
-    noise_form: Annotated[
-        str,
-        modelling("Process noise: diagonal, full or cholesky.", check=one_of("diagonal", "full", "cholesky")),
-    ] = "diagonal",
-    gate: Annotated[float, fitting("Online: squared Mahalanobis distance of an outlier.", check=_gate)] = 1e4,
+    noise_form: Annotated[str, modelling("Process noise: diagonal, full or cholesky.", check=FORMS)] = "diagonal",
+    gate: Annotated[float, fitting("Online: squared Mahalanobis distance of an outlier.", check=GATE)] = 1e4,
     prior: Annotated[list[str] | None, fitting("name=value:sigma, prior of a parameter; may be repeated.")] = None,
     start: Annotated[
         Path | None, learning("A fit to carry on: its values and covariance are the prior.", "--from")

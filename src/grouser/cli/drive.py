@@ -15,7 +15,7 @@ import typer
 
 import grouser as gr
 from grouser.cli import console, driven, values
-from grouser.cli.values import option
+from grouser.cli.values import option, requires
 from grouser.errors import GrouserError
 from grouser.files import check_target
 
@@ -27,13 +27,9 @@ EXAMPLES = (
 )
 STEP = 1.0 / 120.0
 """Step unless it is given [s]: two in a picture at 60 a second."""
+MODELS = values.one_of("dynamic", "kinematic")
+STEPS = requires(lambda value: 1e-4 <= value <= 0.1, "{:g} s is not from 0.0001 to 0.1")
 served = partial(option, panel="Page")
-
-
-def _step(dt: float, name: str) -> float:
-    if not 1e-4 <= dt <= 0.1:
-        raise GrouserError(f"{name}: {dt:g} s is not from 0.0001 to 0.1")
-    return dt
 
 
 def drive(
@@ -42,10 +38,9 @@ def drive(
     speed: Annotated[float, option("Largest speed, m/s; a slider changes it.")] = 1.0,
     start: driven.Start = None,
     heading: driven.Heading = None,
-    dt: Annotated[float, driven.steps("Step, s; 1/120 unless given (default).", check=_step)] = STEP,
+    dt: Annotated[float, driven.steps("Step, s; 1/120 unless given (default).", check=STEPS)] = STEP,
     model: Annotated[
-        str,
-        option("dynamic (default): masses, forces; kinematic: wheels roll.", check=values.one_of(*driven.MODELS[::-1])),
+        str, option("dynamic (default): masses, forces; kinematic: wheels roll.", check=MODELS)
     ] = "dynamic",
     contact: driven.Contact = None,
     friction: driven.Friction = None,

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import grouser as gr
 from grouser.cli import console, driven, values
-from grouser.cli.values import option
-from grouser.errors import GrouserError
+from grouser.cli.values import option, requires
 
 if TYPE_CHECKING:
     from grouser.plan import KeepOut
 
-FASTEST = 100.0
-"""Largest --max-speed [m/s]."""
+CRITERIA, MODELS = values.one_of("energy", "time", "risk"), values.one_of(*driven.MODELS, "auto")
+PROBABILITY = requires(lambda value: 0.0 < value < 1.0, "{:g} is not a chance between 0 and 1, such as 0.05")
+SPEED = requires(lambda value: 0.0 < value <= 100.0, "{:g} m/s is not above 0 and at most 100 m/s")
 SHOWN = 4
 """Refused paths that are printed; JSON has all."""
 EXAMPLES = (
@@ -29,39 +29,20 @@ EXAMPLES = (
 )
 
 
-def _probability(value: float, name: str) -> float:
-    if not 0.0 < value < 1.0:
-        raise GrouserError(f"{name}: {value:g} is not a chance between 0 and 1, such as 0.05")
-    return value
-
-
-def _speed(value: float, name: str) -> float:
-    if values.positive(value, name) > FASTEST:
-        limit = f"more than {FASTEST:g} m/s, too fast for a vehicle on rough ground"
-        raise GrouserError(f"{name}: {value:g} m/s is {limit}")
-    return value
-
-
 def plan(
     vehicle: driven.Vehicle,
     begin: Annotated[str, option("Start x,y or x,y,yaw: m, m, degrees.", "--from")],
     goal: Annotated[str, option("Goal x,y or x,y,yaw: m, m, degrees.", "--to")],
     terrain: Annotated[str, option("Ground, as for simulate; rough (default).")] = "rough:rms=.15,length=.8,seed=1",
-    minimise: Annotated[
-        str, option("energy (default), time or risk.", check=values.one_of("energy", "time", "risk"))
-    ] = "energy",
-    risk: Annotated[float, option("Largest chance of failure.", check=_probability)] = 0.05,
+    minimise: Annotated[str, option("energy (default), time or risk.", check=CRITERIA)] = "energy",
+    risk: Annotated[float, option("Largest chance of failure.", check=PROBABILITY)] = 0.05,
     fit: Annotated[Path | None, option("Calibrated model with its uncertainty (.toml).")] = None,
     model: Annotated[
         str | None,
-        option(
-            "kinematic (default), dynamic, or auto: dynamic where it matters.",
-            panel="Model",
-            check=values.one_of(*driven.MODELS, "auto"),
-        ),
+        option("kinematic (default), dynamic, or auto: dynamic where needed.", panel="Model", check=MODELS),
     ] = None,
     keep_out: Annotated[list[str] | None, option("x,y,radius [m], or a raster file. May be repeated.")] = None,
-    max_speed: Annotated[float, option("Largest speed, m/s.", check=_speed)] = 1.0,
+    max_speed: Annotated[float, option("Largest speed, m/s.", check=SPEED)] = 1.0,
     samples: Annotated[int, option("Samples of the controller in each step.", check=values.whole(8, 1_000_000))] = 300,
     seed: Annotated[
         int, option("Seed of all that is random. The same seed gives the same plan.", check=values.whole(0, 10**9))

@@ -18,8 +18,8 @@ RUNS = (".npz", ".csv", ".tum", ".kitti", ".mcap", *PICTURES)
 """Kinds of files that hold a run."""
 WRITTEN = ("run.npz", "run.csv", "run.tum", "run.png")
 """Files written into a folder given to --out."""
-Check = Callable[[Any, str], object]
-"""Refuses a wrong value of an option; it gets the value and the option's name."""
+Check = Callable[[Any, str], Any]
+"""Returns the value of an option or refuses it; it gets the value and the option's name."""
 
 
 def option(text: str, *names: str, panel: str | None = None, check: Check | None = None, **more: Any) -> Any:
@@ -29,60 +29,35 @@ def option(text: str, *names: str, panel: str | None = None, check: Check | None
     return typer.Option(*names, help=text, rich_help_panel=panel, show_default="(default)" not in text, **more)
 
 
-def one_of(*known: str) -> Callable[[str, str], str]:
-    """A check: one of these names."""
+def requires(holds: Callable[[Any], bool], otherwise: str) -> Check:
+    """A check: the value is returned where a condition holds; `otherwise` is the error, with a place for the value."""
 
-    def check(value: str, name: str) -> str:
-        if value not in known:
-            raise GrouserError(f"{name}: {value!r:.40} is not one of {', '.join(known)}")
+    def check(value: Any, name: str) -> Any:
+        if not holds(value):
+            raise GrouserError(f"{name}: {otherwise.format(value)}")
         return value
 
     return check
 
 
-def whole(least: int, most: int) -> Callable[[int, str], int]:
-    """A check: a whole number within bounds."""
-
-    def check(value: int, name: str) -> int:
-        if not least <= value <= most:
-            raise GrouserError(f"{name}: {value} is not between {least} and {most}")
-        return value
-
-    return check
+def one_of(*known: str) -> Check:
+    """One of these names."""
+    return requires(known.__contains__, f"{{!r:.40}} is not one of {', '.join(known)}")
 
 
-def finite(value: float, name: str) -> float:
-    """A number that is neither NaN nor infinite."""
-    if not math.isfinite(value):
-        raise GrouserError(f"{name}: {value:g} is not a finite number")
-    return value
+def whole(least: int, most: int) -> Check:
+    """A whole number within bounds."""
+    return requires(lambda value: least <= value <= most, f"{{}} is not between {least} and {most}")
 
 
-def positive(value: float, name: str) -> float:
-    """A finite number above zero."""
-    if not (math.isfinite(value) and value > 0.0):
-        raise GrouserError(f"{name}: {value:g} is not a positive number")
-    return value
+def ending(*suffixes: str) -> Check:
+    """A file whose name ends in one of these."""
+    return requires(lambda path: path.suffix.lower() in suffixes, f"{{}} must end in {' or '.join(suffixes)}")
 
 
-def not_negative(value: float, name: str) -> float:
-    """A finite number of at least zero."""
-    if not (math.isfinite(value) and value >= 0.0):
-        raise GrouserError(f"{name}: {value:g} is not a number of at least 0")
-    return value
-
-
-def ending(*suffixes: str) -> Callable[[Path, str], Path]:
-    """A check: a file whose name ends in one of these."""
-
-    def check(path: Path, name: str) -> Path:
-        if path.suffix.lower() not in suffixes:
-            raise GrouserError(f"{name}: {path} must end in {' or '.join(suffixes)}")
-        return path
-
-    return check
-
-
+finite = requires(math.isfinite, "{:g} is not a finite number")
+positive = requires(lambda value: 0.0 < value < math.inf, "{:g} is not a positive number")
+not_negative = requires(lambda value: 0.0 <= value < math.inf, "{:g} is not a number of at least 0")
 picture, page = partial(option, check=ending(*PICTURES)), partial(option, check=ending(".html", ".htm"))
 npz_file, toml_file = partial(option, check=ending(".npz")), partial(option, check=ending(".toml"))
 SEED = whole(0, 2**63 - 1)

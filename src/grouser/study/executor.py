@@ -104,8 +104,8 @@ def named(name: str) -> Callable[..., Any]:
     module, _, attribute = name.partition(":")
     try:
         found = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise StudyError(f"{name!r:.80}: is no function of a module here ({error!s:.100})") from None
+    except Exception as error:  # whatever the module raises
+        raise StudyError(f"{name!r:.80}: cannot be imported ({said(error)})") from None
     if not callable(found):
         raise StudyError(f"{name!r:.80}: is no function")
     return found  # type: ignore[no-any-return]

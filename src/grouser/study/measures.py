@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from grouser.simulation.engine import Forces, Records, launch
 from grouser.simulation.run import Run
 from grouser.simulation.settle import start_state
 from grouser.simulation.status import Status
+from grouser.study import executor
 from grouser.study.executor import said
 from grouser.terrain import Terrain, slope
 
@@ -197,14 +197,11 @@ def named(name: str, where: str, folder: str) -> Callable[..., Any]:
     kept = list(sys.path)
     try:
         sys.path.insert(0, folder)
-        found = getattr(import_module(module), attribute)
-    except Exception as error:
-        raise StudyError(f"{where}: {name} cannot be imported ({said(error)})") from None
+        return executor.named(name)
+    except StudyError as error:
+        raise StudyError(f"{where}: {error}") from None
     finally:
         sys.path[:] = kept
-    if not callable(found):
-        raise StudyError(f"{where}: {name} is not a function")
-    return found  # type: ignore[no-any-return]
 
 
 def call(function: Callable[..., Any], run: Any, row: Mapping[str, Any]) -> tuple[float, str]:
