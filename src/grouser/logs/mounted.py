@@ -17,7 +17,7 @@ import numpy as np
 from grouser.checks import FloatArray
 from grouser.errors import LogError
 from grouser.logs import bags
-from grouser.logs.bags import stamp_of
+from grouser.logs.bags import QUATERNION, stamp_of
 from grouser.logs.clocks import check_clocks
 from grouser.logs.events import roles_of
 from grouser.logs.frames import Mount, composed, degrees, part, plain, wxyz, xyz
@@ -29,7 +29,6 @@ from grouser.rotation import from_quaternion, to_quaternion
 
 ENOUGH = 0.02
 """Share of an axis of the body along one that was not measured, above which it is not known."""
-QUATERNION = ("pose.qw", "pose.qx", "pose.qy", "pose.qz")
 STILL = 1e-9
 """A link whose numbers differ by less does not move."""
 

@@ -14,13 +14,11 @@ from grouser.errors import LogError
 from grouser.logs.log import IntArray
 from grouser.logs.manifest import Manifest
 from grouser.logs.report import Tally, key_place
-from grouser.logs.signal_table import Signal
+from grouser.logs.signal_table import CLOCK, Signal
 from grouser.logs.table import read_table
 
 BAGS = (".bag", ".db3", ".mcap")
 """Suffixes of bags."""
-TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-"""Units of a clock [s]."""
 LARGEST = 1e30
 """A larger number in a file is garbage; what is made of smaller ones does not overflow."""
 LATEST = 1e12
@@ -90,7 +88,7 @@ def raw_csv(path: Path, manifest: Manifest, progress: Callable[[int], None] | No
 
         units = Units(read.units, manifest, path.name)
     clock = manifest.time.unit if units is None else units.of_time()
-    time = bounded(_scaled(columns[manifest.time.column], TIME[clock]), LATEST)
+    time = bounded(_scaled(columns[manifest.time.column], CLOCK[clock]), LATEST)
 
     def numbers(signals: Mapping[str, Signal]) -> dict[str, FloatArray]:
         return {

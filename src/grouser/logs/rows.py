@@ -16,8 +16,9 @@ from grouser.logs import signals
 from grouser.logs.log import BoolArray, IntArray, Poses, period
 from grouser.logs.manifest import Manifest
 from grouser.logs.poses import fresh_poses, placed
-from grouser.logs.raw import TIME, Raw
+from grouser.logs.raw import Raw
 from grouser.logs.report import Gap, Tally
+from grouser.logs.signal_table import CLOCK
 
 INPUTS = ("rates", "angles", "attitude")
 """Tables without which a sample cannot be used; in the others a missing value stays NaN."""
@@ -149,7 +150,7 @@ def _period(rows: Rows) -> float:
     found = period(rows.time, rows.segment)
     if found > 0.0 and not SHORTEST_PERIOD <= found <= LONGEST_PERIOD:
         clock = rows.manifest.time
-        fits = [unit for unit in TIME if 2e-3 <= found * TIME[unit] / TIME[clock.unit] <= 2.0]
+        fits = [unit for unit in CLOCK if 2e-3 <= found * CLOCK[unit] / CLOCK[clock.unit] <= 2.0]
         hint = f"; is its unit {' or '.join(fits)}?" if fits else ";"
         by = f"by time column {clock.column!r} in {clock.unit}, which no log of a drive does{hint}"
         said = f"the rows come {found:g} s apart {by} set unit in table [time] of {rows.manifest.file}"

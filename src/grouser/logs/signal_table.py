@@ -15,6 +15,7 @@ Vector = Annotated[list[Finite], Field(min_length=3, max_length=3)]
 """Three numbers x, y, z."""
 DEGREE = math.pi / 180.0
 TURN = 2.0 * math.pi
+CLOCK = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 LENGTH = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "km": 1e3}
 ANGLE = {"rad": 1.0, "mrad": 1e-3, "deg": DEGREE, "rev": TURN}
 DEGREES = {"deg": 1.0, "rad": 1.0 / DEGREE}

@@ -9,13 +9,12 @@ import numpy as np
 
 from grouser.files import toml_key, toml_value
 from grouser.logs.layout import Layout, layout
-from grouser.logs.raw import TIME as TIMES
+from grouser.logs.manifest import SCHEMA
+from grouser.logs.signal_table import CLOCK
 from grouser.logs.units import is_counts, unit_in, unit_word
 from grouser.vehicles.vehicle import Vehicle
 
 __all__ = ["SENSOR", "head", "layout", "matched", "no_yaw", "skeleton"]
-
-SCHEMA = "grouser/log@1"
 
 TIME = re.compile(r"t|time|stamp|timestamp|secs?|(time|stamp)[ _.\[(]?\w*[\])]?|\w*[ _.](time|stamp)\w*", re.IGNORECASE)
 WHEEL = re.compile(
@@ -132,13 +131,13 @@ def _stem(name: str) -> str:
 def _clock_unit(found: Layout, clock: str) -> str:
     """The unit of the clock: by the line of units, by its name, else the one in which rows come 2 ms to 2 s apart."""
     for word in (unit_word(found.unit_of(clock)) if clock in found.names else None, unit_in(clock)):
-        if word in TIMES:
+        if word in CLOCK:
             return word
     name = clock.lower()
     said = next((unit for unit in ("ns", "us", "ms") if re.search(rf"(?:[_.\[( ]|^){unit}\b|{unit[0]}sec", name)), "")
     steps = np.diff(found.sample.get(clock, np.zeros(0)))
     steps = steps[steps > 0.0]
-    fits = [unit for unit, size in TIMES.items() if steps.size and 2e-3 <= float(np.median(steps)) * size < 2.0]
+    fits = [unit for unit, size in CLOCK.items() if steps.size and 2e-3 <= float(np.median(steps)) * size < 2.0]
     return said or (fits[0] if fits else "s")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 from grouser.errors import LogError
 from grouser.logs.manifest import Manifest
-from grouser.logs.signal_table import Signal
+from grouser.logs.signal_table import CLOCK, Signal
 
 WORDS = {
     "s": "s sec secs second seconds", "ms": "ms msec millisecond milliseconds", "us": "us µs μs usec microseconds",
@@ -29,7 +29,6 @@ IN_NAME = re.compile(
     r"[\[({<]\s*([^\])}>]*?)\s*[\])}>]\s*$|[_ .]([a-zµ°]{1,5}(?:[/_](?:s|sec|h|min))?)$", re.IGNORECASE
 )
 """The unit at the end of a name: "speed [km/h]", "yaw_deg"."""
-CLOCKS = ("s", "ms", "us", "ns")
 AS_LOGGED = ("labels", "segments", "pose.fresh", "pose.status")
 """Signals without conversion."""
 SAYS_NOTHING = ("", "-", "1", "none", "n/a", "bool", "enum")
@@ -70,7 +69,7 @@ class Units:
     def of_time(self) -> str:
         """The unit of the clock."""
         time = self._manifest.time
-        return self._word(time.column, "[time]", CLOCKS, "unit" in time.model_fields_set) or time.unit
+        return self._word(time.column, "[time]", CLOCK, "unit" in time.model_fields_set) or time.unit
 
     def of(self, key: str, signal: Signal) -> str | None:
         """The unit of a signal for which the manifest gives none; None: SI, or without conversion."""
