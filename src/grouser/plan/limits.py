@@ -11,6 +11,7 @@ import numpy as np
 from grouser.checks import Checker, FloatArray
 from grouser.errors import PlanError
 from grouser.kinematics.inverse import steering_plan
+from grouser.once import once_each
 from grouser.vehicles import Vehicle
 
 checked = Checker(PlanError)
@@ -82,3 +83,14 @@ class Limits:
         known = math.isfinite(most)
         radius = ahead / math.tan(min(most, 0.5 * math.pi) if known else STEERED) + known * aside
         return cls(curvature=1.0 / max(float(radius), 1e-3))
+
+
+@once_each
+def own_limits(vehicle: Vehicle) -> Limits:
+    """Limits of a vehicle by its geometry."""
+    return Limits.of(vehicle)
+
+
+def limits_for(vehicle: Vehicle, limits: Limits | None) -> Limits:
+    """The given limits, or those of the vehicle."""
+    return own_limits(vehicle) if limits is None else checked.instance(limits, Limits, "limits", "use Limits(…)")

@@ -22,7 +22,7 @@ from grouser.collision.frames import planar_pose
 from grouser.errors import PlanError
 from grouser.plan.cost import Cost, Path, finite, segment_near
 from grouser.plan.keep_out import KeepOut
-from grouser.plan.limits import Limits
+from grouser.plan.limits import Limits, limits_for
 from grouser.plan.places import check_on_map
 from grouser.plan.room import driving_scratch
 from grouser.plan.trials import Bounds, Disturbance, Effort, Roller, Trials, roller_for
@@ -149,10 +149,7 @@ class MPPI:
         if not 0.0 <= self.risk < 1.0:
             raise PlanError(f"risk: {self.risk:g} is not a chance from 0 to below 1")
         self.seed = checked.count(seed, "seed", least=0, most=2**63 - 1)
-        vehicle = self.model.vehicle
-        self.limits = (
-            Limits.of(vehicle) if limits is None else checked.instance(limits, Limits, "limits", "use Limits(…)")
-        )
+        self.limits = limits_for(self.model.vehicle, limits)
         self.cost = checked.instance(cost, Cost, "cost", "use gr.plan.Cost(gr.plan.Goal(x, y))")
         checked.instance(ground, Terrain, "ground", "use gr.terrain.…")
         kinds = (keep_out, KeepOut, "keep_out"), (bounds, Bounds, "bounds"), (effort, Effort, "effort")

@@ -21,7 +21,7 @@ from grouser.errors import PlanError
 from grouser.pictures import draw
 from grouser.plan.follow import DT, Followed, follow
 from grouser.plan.keep_out import KeepOut
-from grouser.plan.limits import Limits
+from grouser.plan.limits import Limits, limits_for
 from grouser.plan.places import check_ends, ends
 from grouser.plan.room import half_width
 from grouser.plan.trials import MEANING, Bounds, Effort, Roller
@@ -42,8 +42,8 @@ SHOWN = 0.5
 """Distance between the places of a path in a summary [m]."""
 ELLIPSES = 24
 """Places with a covariance in a summary."""
-SEARCHED, DRIVEN = 0.1, 0.97
-"""Share of the work that is done after the search of a route, and after the drive along it."""
+SEARCHED, DRIVEN = 10, 87
+"""Percent of the work that are the search of a route, and the drive along it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +224,7 @@ def plan(
     >>> way = gr.plan.plan(gr.Fit.load("fit.toml"), ground, (0, 0), (80, 40))
     >>> way.summary(); way.plot("plan.png"); way.view("plan.html")
     """
-    from grouser.plan.route import route
+    from grouser.plan.route import Meter, route
 
     uncertain = Uncertain.of(model)
     nominal = uncertain.driven
@@ -235,19 +235,21 @@ def plan(
     count = checked.count(draws, "draws", least=2, most=MOST_DRAWS)
     count = min(max(count, math.ceil(3.0 / max(risk, 1e-9))), MOST_DRAWS)
     first, last = ends(start, goal)
-    limits = Limits.of(nominal.vehicle) if limits is None else limits
+    limits = limits_for(nominal.vehicle, limits)
     reached = checked.positive(reached, "reached")
     check_ends(first, last, ground, keep_out, half_width(nominal.vehicle), reached)
     of_way: dict[str, Any] = {"keep_out": keep_out, "bounds": bounds, "effort": effort}
     wanted = last if math.isfinite(last[2]) else last[:2]
+    meter = Meter(progress, 100, 1)
     way = route(
         model, ground, first, wanted, minimise=minimise, limits=limits, seed=seed,
-        progress=_part(progress, 0.0, SEARCHED), **of_way,
+        progress=meter.over(SEARCHED), **of_way,
     )  # fmt: skip
+    meter.next(SEARCHED)
     options: dict[str, Any] = {**of_way, "threads": threads}
     drive = follow(
         uncertain, ground, way, first, last, minimise=minimise, limits=limits, reached=reached,
-        planner={"samples": samples, "risk": risk, "seed": seed}, progress=_part(progress, SEARCHED, DRIVEN), **options,
+        planner={"samples": samples, "risk": risk, "seed": seed}, progress=meter.over(DRIVEN), **options,
     )  # fmt: skip
     rates = drive.rates if len(drive.rates) else np.zeros((1, len(nominal.vehicle.actuated)))  # it does not begin
     run = simulate(nominal, ground, rates, duration=len(rates) * DT, dt=DT, start=drive.state[0])
@@ -256,8 +258,7 @@ def plan(
     if not uncertain.certain and len(drive.twist):
         test = partial(_spread, uncertain, ground, drive, limits, count, seed, {**options, "dt": DT})
         spread, blind = test(steered=True), test(steered=False)
-    if progress is not None:
-        progress(100, 100)
+    meter.next(100)
     return Plan(
         route=way, drive=drive, run=run, spread=spread, blind=blind, allowed_risk=risk, start=first, goal=last,
         goal_radius=reached, ground=ground, keep_out=keep_out,
@@ -300,20 +301,6 @@ def _of_route(route: Route) -> dict[str, float]:
 def evenly(count: int, most: int) -> NDArray[np.int64]:
     """At most that many of `count` rows, evenly chosen, the first and the last among them."""
     return np.unique(np.linspace(0, count - 1, most).astype(np.int64))
-
-
-def _part(progress: Callable[[int, int], None] | None, low: float, high: float) -> Callable[[int, int], None] | None:
-    """Progress of a part of the work, as percents of all of it; it never falls."""
-    if progress is None:
-        return None
-    most = low
-
-    def report(done: int, total: int) -> None:
-        nonlocal most
-        most = max(most, low + (high - low) * min(done / max(total, 1), 1.0))
-        progress(int(100.0 * most), 100)
-
-    return report
 
 
 def _by_distance(distance: FloatArray, step: float) -> NDArray[np.int64]:

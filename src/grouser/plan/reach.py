@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike
 from grouser.checks import Checker, FloatArray
 from grouser.collision.frames import planar_pose
 from grouser.errors import PlanError
-from grouser.once import once_each
 from grouser.plan.legs import Legs
-from grouser.plan.limits import Limits
+from grouser.plan.limits import Limits, limits_for
 from grouser.plan.newton import Solver
 from grouser.plan.places import check_on_map
 from grouser.plan.shapes import Stretch
@@ -95,22 +94,13 @@ def reach(
     end's position [m] and yaw [rad]. options: powertrain, keep_out, effort and bounds, as in `Roller`. Curves with a
     cubic turn are tried, then arcs with cusps, or turns on the spot, the quickest first, each corrected by rollouts.
     """
-    vehicle = model.vehicle
-    limits = (
-        own_limits(vehicle) if limits is None else checked.instance(limits, Limits, "limits", "use gr.plan.Limits(…)")
-    )
+    limits = limits_for(model.vehicle, limits)
     wanted = np.array(checked.numbers(pose, 3, "pose"))
     close = np.array([checked.positive(one, "tolerance") for one in checked.numbers(tolerance, 2, "tolerance")])
     state = start_states(model, ground, start, 1)
     check_on_map(ground, wanted[0], wanted[1], f"pose: ({wanted[0]:g}, {wanted[1]:g}) m")
     roller = Roller(model, ground, dt=dt, threads=1, **options)
     return _result(Legs(Solver(roller, limits, state, wanted, close)))
-
-
-@once_each
-def own_limits(vehicle: Vehicle) -> Limits:
-    """Limits of a vehicle by its geometry."""
-    return Limits.of(vehicle)
 
 
 def _result(legs: Legs) -> Reach:

@@ -15,7 +15,7 @@ from grouser.checks import Checker, FloatArray
 from grouser.errors import PlanError
 from grouser.plan.keep_out import KeepOut
 from grouser.plan.lattice import Lattice, heading_of
-from grouser.plan.limits import Limits
+from grouser.plan.limits import Limits, limits_for
 from grouser.plan.places import check_ends, ends, window
 from grouser.plan.room import half_width
 from grouser.plan.slopes import CRITERIA, SlopeTable, slope_table
@@ -154,11 +154,11 @@ def route(
     unsure = Uncertain.of(model)
     checked.choice(minimise, "minimise", CRITERIA)
     vehicle = unsure.model.vehicle
-    limits = Limits.of(vehicle) if limits is None else checked.instance(limits, Limits, "limits", "use Limits(…)")
+    limits = limits_for(vehicle, limits)
     first, last = ends(start, goal)
     reach = half_width(vehicle) if bounds is None or bounds.reach is None else bounds.reach
     check_ends(first, last, ground, keep_out, reach, 1e-6)
-    meter = _Meter(progress, 1 + 2 * (3 if alternatives else 1))
+    meter = Meter(progress, 1 + 2 * (3 if alternatives else 1))
     lattice = Lattice(
         ground, vehicle, first, window(ground, first, last), spacing=spacing, limits=limits, keep_out=keep_out,
         reach=reach,
@@ -183,7 +183,7 @@ def route(
                 meter.next(2)
         best, *rest = _best_for_each([one for one in routes if one.reached])
         best = replace(best, alternatives=tuple(rest))
-    meter.end()
+    meter.next(meter.all)
     return best
 
 
@@ -206,7 +206,7 @@ def _best_for_each(routes: list[Route]) -> list[Route]:
 class _Finder:
     """A search for paths between two places, by one criterion after another."""
 
-    def __init__(self, driver: Driver, table: SlopeTable, meter: _Meter) -> None:
+    def __init__(self, driver: Driver, table: SlopeTable, meter: Meter) -> None:
         self.driver, self.table, self.meter = driver, table, meter
         self.lattice, self.start, self.goal = driver.lattice, driver.start, driver.goal
         self.corridor = np.zeros(self.lattice.shape, dtype=np.uint8)
@@ -218,7 +218,7 @@ class _Finder:
         ends = np.array([self.start[:2], self.goal[:2]])
         drive = self.driver.drive(ends)
         if not drive.arrived:
-            return _refusal("straight way", drive.trials, 0, drive.trials.state[0])
+            return _refusal("straight way", drive.trials)
         wall = self.lattice.first_blocked(ends)
         if wall is not None:
             reason = f"meets a wall, a hole or a keep-out near ({wall[0]:.0f}, {wall[1]:.0f})"
@@ -249,7 +249,7 @@ class _Finder:
             best = min([*drives, *spare], key=lambda one: one.value(minimise))
             if best.arrived and (best in drives or best.value(minimise) <= DEARER * value):
                 return self.route(minimise, value, best)
-            one = self.refuse(drives[0].trials, 0, drives[0].trials.state[0], nodes)
+            one = self.refuse(drives[0].trials, nodes)
             why = f"the last way tried fails: {one.reason}"
         if spare:
             return self.route(minimise, spare[0].value(minimise), spare[0])
@@ -328,17 +328,17 @@ class _Finder:
             kept.append(int(best[kept[-1], 1]))
         return corners[kept[::-1]]
 
-    def refuse(self, trials: Trials, row: int, path: FloatArray, nodes: NDArray[np.int64]) -> Refusal:
+    def refuse(self, trials: Trials, nodes: NDArray[np.int64]) -> Refusal:
         """Note why a path fails, and refuse the places around in about this heading to all others.
 
         The drive may have left its path: the nearest place of the path is refused, too, or it would be found again.
         """
-        one = _refusal(f"way {len(self.found) + 1}", trials, row, path)
+        one = _refusal(f"way {len(self.found) + 1}", trials)
         self.found.append(one)
         lattice = self.lattice
         moves = lattice.edges_of(nodes)
         away = np.hypot(lattice.x[moves[:, 0]] - one.place[0], lattice.y[moves[:, 1]] - one.place[1])
-        failed = (*lattice.place(*one.place), heading_of(float(yaw_of(trials.final_state[row, :4]))))
+        failed = (*lattice.place(*one.place), heading_of(float(yaw_of(trials.final_state[0, :4]))))
         for i, j, k in (failed, *moves[np.argmin(away)][None].tolist()):
             headings = (k + np.arange(-2, 3)) % kernels.HEADINGS
             for edges in lattice.edges.values():
@@ -364,32 +364,32 @@ class _Finder:
         )
 
 
-class _Meter:
-    """Reports progress in thousandths of steps; it never falls."""
+class Meter:
+    """Reports progress in parts of steps; it never falls."""
 
-    def __init__(self, report: Callable[[int, int], None] | None, steps: int) -> None:
-        self.report, self.all, self.done, self.step = report, 1000 * steps, 0, 0
+    def __init__(self, report: Callable[[int, int], None] | None, steps: int, parts: int = 1000) -> None:
+        """parts: of a step that are counted."""
+        self.report, self.parts, self.all, self.done, self.step = report, parts, parts * steps, 0, 0
 
     def part(self, share: float) -> None:
-        """A share of the present step is done."""
-        at = 1000 * self.step + int(999 * share)
+        """A share of the present step is done, or more steps than one."""
+        at = min(int(self.parts * (self.step + share)), self.all)
         if self.report is not None and at > self.done:
             self.done = at
             self.report(at, self.all)
+
+    def over(self, steps: int) -> Callable[[int, int], None]:
+        """The progress of a function that takes some steps."""
+        return lambda done, total: self.part(steps * done / max(total, 1))
 
     def next(self, steps: int = 1) -> None:
         """Steps are done."""
         self.step += steps
         self.part(0.0)
 
-    def end(self) -> None:
-        """All is done."""
-        if self.report is not None and self.done < self.all:
-            self.report(self.all, self.all)
 
-
-def _refusal(what: str, trials: Trials, row: int, path: FloatArray) -> Refusal:
-    """Why a drive failed."""
+def _refusal(what: str, trials: Trials, row: int = 0, path: FloatArray | None = None) -> Refusal:
+    """Why a drive failed; path: where it led [m], (n, 2), if it was not recorded."""
     q = trials.final_state[row]
     tilt = math.degrees(math.acos(min(max(1.0 - 2.0 * (q[1] ** 2 + q[2] ** 2), -1.0), 1.0)))
     x, y = float(q[4]), float(q[5])
@@ -401,6 +401,6 @@ def _refusal(what: str, trials: Trials, row: int, path: FloatArray) -> Refusal:
         "stuck": "gets stuck", "keep_out": "enters a keep-out or passes the edge", "off_terrain": "leaves the map",
     }  # fmt: skip
     slip = f" at {100 * float(trials.largest_slip[row]):.0f} % slip" if slips else ""
-    if path.shape[1] > 2:  # states of the drive
-        path = path[: int(trials.steps[row]) + 1, 4:6]
+    if path is None:
+        path = trials.state[row, : int(trials.steps[row]) + 1, 4:6]
     return Refusal(what, f"{words.get(status, status)}{slip} near ({x:.0f}, {y:.0f})", (x, y), path)

@@ -102,6 +102,9 @@ class Disturbance:
     """Whether white is per √(m/s) of speed and wander per m/s."""
 
 
+QUIET = Disturbance(np.zeros((0, 0, 6)), np.zeros((0, 0, 6)), by_distance=False)
+
+
 @dataclass(frozen=True)
 class Trials:
     """What N rollouts did."""
@@ -212,12 +215,12 @@ class Roller:
             room = self._rooms[key] = Room(self, n, steps + steps // 4, len(driving.past))
         room.batch.repoint(steps=steps)
         room.prepare(driving, starts, velocities, record, segment)
-        none = np.zeros((0, 0, 6))
+        noise = disturbance or QUIET
         room.trial.repoint(
             wanted=wanted,
-            white=none if disturbance is None else disturbance.white,
-            wander=none if disturbance is None else disturbance.wander,
-            by_distance=disturbance is not None and disturbance.by_distance,
+            white=noise.white,
+            wander=noise.wander,
+            by_distance=noise.by_distance,
             reference=np.zeros((0, 0, 3)) if reference is None else reference,
             tip_limit=self.bounds.tip_margin,
             reach=self.reach,
