@@ -14,6 +14,7 @@ from grouser.motion.model import MotionModel
 from grouser.motion.parameters import OF_POSE, Parameter, ParameterVector
 from grouser.motion.predict import LogProblem
 from grouser.motion.velocity import Inputs, twists
+from grouser.simulation.records import evenly
 
 STEP = 1e-4
 """Difference taken, as a share of a parameter's scale, of models that are smooth."""
@@ -64,8 +65,7 @@ def step_error(problem: LogProblem, motion: MotionModel) -> float:
     """
     if motion.velocity_driven:
         return 0.0
-    n = len(problem.intervals)
-    some = problem.recut(problem.intervals.only(np.unique(np.linspace(0, n - 1, min(n, SOME)).astype(np.int64))))
+    some = problem.recut(problem.intervals.only(evenly(len(problem.intervals), SOME)))
     coarse = some.errors(motion)
     fine = some.poses([motion.replace(dt=0.5 * motion.dt)])[0]
     if not (np.isfinite(fine).all() and np.isfinite(coarse.poses).all()):

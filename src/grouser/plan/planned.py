@@ -26,6 +26,7 @@ from grouser.plan.places import check_ends, ends
 from grouser.plan.room import half_width
 from grouser.plan.trials import MEANING, Bounds, Effort, Roller
 from grouser.plan.uncertain import Uncertain
+from grouser.simulation.records import evenly
 from grouser.simulation.run import Run
 from grouser.simulation.simulate import simulate
 from grouser.terrain import Terrain
@@ -296,11 +297,6 @@ def _of_route(route: Route) -> dict[str, float]:
     """Costs of a route by the drive that checked it, comparable between routes."""
     values = {name: float(getattr(route, name)) for name in ("distance", "duration", "energy", "risk")}
     return {**values, "least_tip_margin_deg": math.degrees(route.least_tip_margin)}
-
-
-def evenly(count: int, most: int) -> NDArray[np.int64]:
-    """At most that many of `count` rows, evenly chosen, the first and the last among them."""
-    return np.unique(np.linspace(0, count - 1, most).astype(np.int64))
 
 
 def _by_distance(distance: FloatArray, step: float) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ from grouser.checks import FloatArray
 from grouser.collision.frames import with_scratch
 from grouser.kinematics.rollover import rollover_margin
 from grouser.simulation.engine import Records
+from grouser.simulation.records import evenly
 from grouser.simulation.status import Status
 
 if TYPE_CHECKING:
@@ -167,8 +168,7 @@ def tip_margins(model: Kinematics | Dynamics, records: Records, most: int | None
     out = np.full(len(records.rows), np.nan)
     for i, rows in enumerate(records.rows.tolist()):
         if rows:
-            count = rows if most is None else min(rows, most)
-            k = np.unique(np.linspace(0, rows - 1, count).astype(int))
+            k = evenly(rows, most or rows)
             parts = records.state[i, k], records.velocity[i, k], records.contact[i, k][..., :3]
             out[i] = rollover_margin(model.vehicle, *parts, gravity=float(model.gravity)).angle.min()
     return out

@@ -18,11 +18,6 @@ SIGMAS_95 = math.sqrt(-2.0 * math.log(0.05))
 """Half axes of the 95 % ellipse of a position, in sigmas: χ² of two degrees of freedom."""
 
 
-def evenly(total: int, most: int) -> Rows:
-    """Rows to draw: all, or at most `most`, evenly chosen with the first and the last."""
-    return np.unique(np.linspace(0, total - 1, min(total, most)).astype(np.int64))
-
-
 def encoded(values: ArrayLike, kind: str) -> Encoded:
     """Values as a type of the browser."""
     packed = np.ascontiguousarray(values, dtype=f"<{kind}")

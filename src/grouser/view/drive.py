@@ -20,7 +20,7 @@ from grouser.odometry.compare import Compared
 from grouser.odometry.judge import CHORD, Judgement
 from grouser.odometry.log import LogOdometry
 from grouser.rotation import from_quaternion, from_rpy, to_quaternion, to_rpy
-from grouser.simulation.records import ContactRecord
+from grouser.simulation.records import ContactRecord, evenly
 from grouser.simulation.run import Run
 from grouser.simulation.status import Status
 from grouser.terrain.ground import Terrain
@@ -61,7 +61,7 @@ def odometry_scene(
     """The scene of the page, as JSON types."""
     run, judged, vehicle = compared.run, compared.judged, compared.motion.vehicle
     drive = longest_drive(run)
-    rows = drive[arrays.evenly(len(drive), MOST_ROWS)]
+    rows = drive[evenly(len(drive), MOST_ROWS)]
     wheels = wheels_of(log, vehicle, drive)
     names, odometries = [name], [run]
     if compared.plain is not None and not np.array_equal(compared.plain.position, run.position):
@@ -180,7 +180,7 @@ def measured_run(run: LogOdometry, vehicle: Vehicle, wheels: Wheels, judged: Jud
     if not judged.has_height:
         position[:, 2] = np.interp(t, run.time, run.position[:, 2])
 
-    rows = arrays.evenly(len(t), MOST_ROWS)
+    rows = evenly(len(t), MOST_ROWS)
     at, R_world_body = t[rows], R_world_body[rows]
     before, after = np.maximum(at - 0.5 * CHORD, t[0]), np.minimum(at + 0.5 * CHORD, t[-1])
 

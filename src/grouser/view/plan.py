@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from grouser.checks import FloatArray
-from grouser.plan.planned import Plan, evenly
+from grouser.plan.planned import Plan
+from grouser.simulation.records import evenly
 from grouser.view import style
 from grouser.view.plan_page import borders, costs, refused, routes
 from grouser.view.plot import draw_ground, draw_vehicle, height_bar, legend_below

@@ -22,9 +22,9 @@ from grouser.checks import FloatArray
 from grouser.errors import GrouserError
 from grouser.kinematics import frame_poses
 from grouser.simulation import Rollouts, Run, Status
-from grouser.simulation.records import RutRecord
+from grouser.simulation.records import RutRecord, evenly
 from grouser.terrain import Terrain
-from grouser.view import arrays, colours, style
+from grouser.view import colours, style
 from grouser.view.account import Account
 from grouser.view.scene_ground import Box, pixel_centres, surroundings
 
@@ -111,7 +111,7 @@ def plot_rollouts(rollouts: Rollouts, ground: Terrain | None = None, path: style
     if rollouts.state.shape[1] < 2:
         raise GrouserError("these rollouts kept only their last states; roll out with every=… to draw their paths")
     n = len(rollouts.status)
-    chosen = arrays.evenly(n, MOST_PATHS)
+    chosen = evenly(n, MOST_PATHS)
     xy = rollouts.state[chosen, :, 4:6]
     box = surroundings([xy])
     tall = (box[3] - box[2]) / (box[1] - box[0])

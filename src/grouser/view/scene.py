@@ -14,6 +14,7 @@ from grouser import checks
 from grouser._version import __version__
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
+from grouser.simulation.records import evenly
 from grouser.simulation.run import Run
 from grouser.simulation.status import Status
 from grouser.terrain.ground import Terrain
@@ -193,8 +194,8 @@ def _read_meshes(runs: Sequence[Run], meshes: Mapping[str, str | os.PathLike[str
 def _fan(fan: Rollouts, origin: FloatArray) -> dict[str, Any]:
     """Paths of evenly chosen rollouts, each cut where it ended, sorted by how they ended."""
     total, rows = fan.state.shape[:2]
-    chosen = arrays.evenly(total, MOST_ROLLOUTS)
-    kept = arrays.evenly(rows, MOST_STATES)
+    chosen = evenly(total, MOST_ROLLOUTS)
+    kept = evenly(rows, MOST_STATES)
     paths = fan.state[np.ix_(chosen, kept)][:, :, 4:7]
     finite = np.isfinite(paths).all(axis=(1, 2))
     chosen, paths = chosen[finite], paths[finite] - origin
@@ -263,7 +264,7 @@ def _ellipses(
     name: str, position: FloatArray, covariance: FloatArray, time: FloatArray | None, origin: FloatArray
 ) -> dict[str, Any]:
     """Centres and half axes of 95 % ellipses [m]."""
-    chosen = arrays.evenly(len(position), MOST_POSES)
+    chosen = evenly(len(position), MOST_POSES)
     half = arrays.half_axes(covariance[chosen])
     return {
         "name": str(name),

@@ -11,6 +11,7 @@ from grouser.checks import FloatArray
 from grouser.collision.frames import frame_poses
 from grouser.kinematics.rollover import rollover_margin
 from grouser.rotation import to_quaternion
+from grouser.simulation.records import evenly
 from grouser.simulation.run import Run
 from grouser.vehicles.vehicle import Vehicle
 from grouser.view import arrays
@@ -33,7 +34,7 @@ def good_rows(run: Run) -> int:
 def scene_run(run: Run, name: str, origin: FloatArray, ground: int | None, meshes: dict[str, Visual]) -> dict[str, Any]:
     """A run as JSON types; without states it has a vehicle and a status only."""
     total = good_rows(run)
-    rows = arrays.evenly(total, MOST_ROWS)
+    rows = evenly(total, MOST_ROWS)
     scene: dict[str, Any] = {
         "name": name,
         "vehicle": scene_vehicle(run.vehicle, meshes),
