@@ -70,6 +70,8 @@ def test_a_bicycle_follows_the_arc_its_wheels_are_steered_to(curvature):
 def test_a_bicycle_needs_a_steering_angle():
     with pytest.raises(CalibrationError, match="no steering angle of 'recbot'"):
         Bicycle(vehicle=RECBOT).twists(inputs(RECBOT, {"BL": 1.0, "BR": 1.0}))
+    with pytest.raises(CalibrationError, match="measures no wheel of 'recbot'"):  # it would stand still
+        Bicycle(vehicle=RECBOT).twists(inputs(RECBOT, {"steerL": 0.0}, {"steerL": 0.1, "steerR": 0.1}))
 
 
 def test_a_longer_wheelbase_turns_less_and_an_offset_to_the_left_turns_left():

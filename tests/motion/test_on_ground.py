@@ -16,7 +16,7 @@ from grouser.motion import (
     Perturbative,
     Powertrain,
 )
-from grouser.motion.on_ground import draws, driven_rates, engine_model, left_out, process_noise, scaled_noise
+from grouser.motion.on_ground import draws, driven_rates, engine_model, left_out, scaled_noise
 from grouser.motion.velocity import Inputs, twists
 from tests.motion.uncertain_fit import dynamic_fit, fit_of
 
@@ -149,7 +149,8 @@ def test_noise_moves_the_vehicle_as_its_density_and_its_wander_say(grows):
 
 def test_noise_by_distance_does_not_move_a_vehicle_at_rest():
     noise = Noise(wander=np.full(3, 1e-3))
-    assert not process_noise(noise, np.zeros(10), 0.1, np.random.default_rng(0)).any()
+    unit = np.random.default_rng(0).standard_normal((10, 2, 3))
+    assert not scaled_noise(noise, np.zeros(10), 0.1, unit).any()
 
 
 def test_rates_behind_a_powertrain_travel_as_the_closed_form_says():

@@ -100,6 +100,7 @@ CASES = {
     "actuate model": lambda: gr.actuate(ZOE, STATE, PLANE, forward=1.0),
     "frame unknown": lambda: frame_jacobian(ZOE, STATE, "wing"),
     "frame offset": lambda: frame_jacobian(ZOE, STATE, "FL", [0, NAN, 0]),
+    "frame offset shape": lambda: frame_jacobian(ZOE, np.array([STATE, STATE]), "FL", np.zeros((3, 3))),
     "margin shape": lambda: rollover_margin(ZOE, STATE[None, :5], np.zeros((1, 13)), np.zeros((1, 4, 3))),
     "margin rows": lambda: rollover_margin(ZOE, STATE[None], np.zeros((2, 13)), np.zeros((1, 4, 3))),
     "margin nan": lambda: rollover_margin(ZOE, STATE[None], np.full((1, 13), NAN), np.zeros((1, 4, 3))),

@@ -107,7 +107,7 @@ def camber(vehicle: Vehicle, state: FloatArray, normal: FloatArray) -> FloatArra
 
     It is the wheel's roll against the ground: positive as roll is, about the axis ahead.
     """
-    left = frame_poses(vehicle, state)[0][..., vehicle.arrays.wheel, :, 1]
+    left = frame_poses(vehicle, state)[0][..., vehicle.arrays.wheel, :, :][..., 1]
     return np.asarray(np.arcsin(np.clip(np.einsum("...j,...j->...", left, normal), -1.0, 1.0)))
 
 

@@ -72,10 +72,11 @@ def frame_poses(vehicle: Vehicle, state: ArrayLike) -> tuple[FloatArray, FloatAr
 
     Of rows of states (n, nq) the results are (n, nf, 3, 3) and (n, nf, 3).
     """
-    q = _checked_rows(vehicle, state)
-    R, p = np.zeros((len(q), len(vehicle.frames), 3, 3)), np.zeros((len(q), len(vehicle.frames), 3))
+    rows, nf = np.asarray(state).ndim == 2, len(vehicle.frames)
+    q = _checked_rows(vehicle, state) if rows else checked_state(vehicle, state)[None]
+    R, p = np.zeros((len(q), nf, 3, 3)), np.zeros((len(q), nf, 3))
     with_scratch(kernels.pose_rows, vehicle.arrays, q, R, p)
-    return (R, p) if np.ndim(state) == 2 else (R[0], p[0])
+    return (R, p) if rows else (R[0], p[0])
 
 
 def frame_jacobian(vehicle: Vehicle, state: ArrayLike, frame: str, offset: ArrayLike = (0.0, 0.0, 0.0)) -> FloatArray:
@@ -84,18 +85,16 @@ def frame_jacobian(vehicle: Vehicle, state: ArrayLike, frame: str, offset: Array
     `offset` [m] is the point in the frame's own axes. Of rows of states (n, nq), with a point each (n, 3) or one for
     all, the result is (n, 6, nv).
     """
-    q = _checked_rows(vehicle, state)
+    rows = np.asarray(state).ndim == 2
+    q = _checked_rows(vehicle, state) if rows else checked_state(vehicle, state)[None]
     point = checks.real(offset, "offset")
     point = checks.array(np.tile(point, (len(q), 1)) if point.shape == (3,) else point, "offset", (len(q), 3))
     J = np.zeros((len(q), 6, 6 + vehicle.n_joints))
     with_scratch(kernels.frame_jacobian_rows, vehicle.arrays, q, vehicle.frame_index(frame), point, J)
-    return J if np.ndim(state) == 2 else J[0]
+    return J if rows else J[0]
 
 
 def _checked_rows(vehicle: Vehicle, states: ArrayLike) -> FloatArray:
-    """Rows of states (n, nq), or one state as the only row (1, nq)."""
-    if np.ndim(states) != 2:
-        return checked_state(vehicle, states)[None]
     checks.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
     q = checks.array(states, "state", (None, 7 + vehicle.n_joints))
     for row in q:

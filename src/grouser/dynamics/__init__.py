@@ -9,10 +9,6 @@ if TYPE_CHECKING:
     from grouser.dynamics.model import Dynamics
     from grouser.dynamics.step import Step
 
-__all__ = [
-    "Dynamics",
-    "ExternalForce",
-    "Step",
-]
+__all__ = ["Dynamics", "ExternalForce", "Step"]
 
 lazy(__name__)

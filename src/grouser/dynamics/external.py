@@ -8,7 +8,6 @@ import numpy as np
 
 from grouser import checks
 from grouser.checks import FloatArray
-from grouser.errors import SimulationError
 from grouser.vehicles import Vehicle
 
 
@@ -28,8 +27,7 @@ class ExternalForce:
     """"world": force and torque keep their direction in the world; "frame": they turn with the frame."""
 
     def __post_init__(self) -> None:
-        if self.axes not in ("world", "frame"):
-            raise SimulationError(f"external force: axes = {self.axes!r:.40} is not one of world, frame")
+        checks.choice(self.axes, "external force, axes", ("world", "frame"))
         for name in ("force", "torque", "point"):
             checks.array(getattr(self, name), f"external force, {name}", (3,))
 

@@ -22,7 +22,7 @@ MOST_ITERATIONS = 50
 
 @dataclass(frozen=True)
 class Actuation:
-    """What the joints must do for a wanted body velocity."""
+    """Motion of the joints for a wanted body velocity."""
 
     command: FloatArray
     """Rates of the actuated joints [rad/s or m/s], in the order of `vehicle.actuated`; steering joints stand still."""

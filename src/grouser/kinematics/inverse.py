@@ -32,7 +32,7 @@ PerJoint = float | Mapping[str, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What the joints can do; no limit is infinity."""
+    """Limits of the joints; infinity: none."""
 
     steering: PerJoint = math.pi / 2
     """Largest steering angle to either side [rad], 0 < angle ≤ π; a quarter turn is enough for every motion."""

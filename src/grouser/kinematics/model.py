@@ -57,7 +57,7 @@ class Weights:
 
 @dataclass(frozen=True)
 class Velocity:
-    """A joint-space velocity and how well it meets the constraints."""
+    """A joint-space velocity, with the slip and the rank of its least squares."""
 
     value: FloatArray
     """[ω (3) rad/s, v (3) m/s, joint rates], body coordinates, shape (nv,)."""
@@ -251,12 +251,7 @@ class Kinematics(Model):
         return self._solve(self.arrays(known=known, soils=soils, springs=True), state, ground, angles, v)
 
     def _solve(
-        self,
-        arrays: KinematicModel,
-        state: ArrayLike,
-        ground: Terrain | None,
-        angles: ArrayLike | None,
-        v: FloatArray,
+        self, arrays: KinematicModel, state: ArrayLike, ground: Terrain | None, angles: ArrayLike | None, v: FloatArray
     ) -> Velocity:
         contacts, _, value, rank = self._evaluate(self.vehicle, arrays, state, ground, angles, v)
         return Velocity(value, contacts.jacobian @ value, contacts, rank, int(arrays.counts[1]))

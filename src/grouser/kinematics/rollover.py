@@ -16,7 +16,7 @@ from grouser.vehicles import Vehicle
 
 @dataclass(frozen=True)
 class RolloverMargin:
-    """How far each state is from tipping."""
+    """Angles by which states are from tipping."""
 
     angle: FloatArray
     """Angle [rad] the force at the centre of gravity may still turn before a wheel lifts; below zero it lifts, (T,)."""

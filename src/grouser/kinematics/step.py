@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Step:
-    """What a kinematic model does in one step."""
+    """Result of one step of a kinematic model."""
 
     state: FloatArray
     """At the end of the step: [quaternion w x y z, position x y z, joints], shape (nq,)."""

@@ -10,7 +10,7 @@ from grouser.once import once_each
 from grouser.vehicles import Vehicle
 
 CONTACT_GIVE = 1e-3
-"""How far a contact counts as yielding under a wheel's share of the weight [m], when springs act against it."""
+"""Assumed deflection of a contact under a wheel's share of the weight [m], when springs act against it."""
 
 
 def make_suspension(vehicle: Vehicle, gravity: float = GRAVITY) -> Suspension:

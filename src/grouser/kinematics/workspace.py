@@ -27,14 +27,7 @@ class Workspace:
     """
 
     def __init__(
-        self,
-        model: Any,
-        ground: Ground,
-        *,
-        dt: float,
-        steps: int = 1,
-        rows: int = 0,
-        closing: bool = False,
+        self, model: Any, ground: Ground, *, dt: float, steps: int = 1, rows: int = 0, closing: bool = False
     ) -> None:
         """For a `Kinematics` or a `Dynamics`, a ground as the engine takes it, and steps of dt [s].
 

@@ -1,4 +1,4 @@
-"""Candidates of a motion model that are predicted together, and what a prediction of intervals holds."""
+"""Candidates of a motion model that are predicted together, and predictions of intervals with their integrals."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Candidates(NamedTuple):
     """S candidates of a motion model, of which many share a model of the velocity."""
 
     motions: list[MotionModel]
-    """Those that differ in more than slip, sensor and noise."""
+    """Motion models that differ in more than slip, sensor and noise."""
     which: IntArray
     """The motion model of each candidate, (S,)."""
     slip: FloatArray | None

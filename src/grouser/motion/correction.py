@@ -18,7 +18,7 @@ from grouser.motion.velocity import Inputs
 HISTORY = 1.0
 """Time over which the changes of speed and turn rate are taken [s]."""
 BREAK = 1.0
-"""A step of time longer than this, or backwards, begins a new drive: what was before it is no history [s]."""
+"""A step of time longer than this, or backwards, begins a new drive, without history [s]."""
 INPUTS = ("speed", "turn rate", "change of speed", "change of turn rate")
 """What terms are functions of: V [m/s], ω [rad/s] of the wheels, a [m/s] and b [rad/s] their changes in a second."""
 AXES = ("x", "y", "yaw")
@@ -60,8 +60,8 @@ class Corrected(Perturbative):
     """The slip surface of P and a learned correction: δV_i += Σ_k c_k w_k φ_k(V, ω, a, b) + d_i s_i e.
 
     φ are the functions of `TERMS`, with inputs clipped to the range of the training data, so that the correction does
-    not grow outside of it. w_k are the widths of their priors: c_k, a ratio, is 0 ± 1 before training. e is how far the
-    inputs are outside of the range, as a share of it; d_i, 0 ± 1, is not determined by training, so that the
+    not grow outside of it. w_k are the widths of their priors: c_k, a ratio, is 0 ± 1 before training. e is the
+    distance of the inputs from the range, as a share of it; d_i, 0 ± 1, is not determined by training, so that the
     uncertainty of the velocity grows outside of the range by s_i, the prior sigma of the correction at its corner.
     """
 

@@ -92,7 +92,7 @@ def _steady(model: Corrected) -> FloatArray:
 
 
 def _baseline(model: VelocityModel) -> FloatArray:
-    """A planar baseline as α of P (13): what it adds to the plain odometry of its vehicle."""
+    """A planar baseline as α of P (13): its difference from the plain odometry of its vehicle."""
     x, y = model.vehicle.drive_point
     name = type(model).__name__
     if isinstance(model, TwoSided) and (model.left is not None or model.right is not None):
@@ -178,17 +178,13 @@ def draws(motion: Fit | MotionModel, count: int, seed: int = 0) -> list[MotionMo
     return [vector.model(x) for x in np.clip(X, lower, upper)]
 
 
-def process_noise(noise: Noise, speed: FloatArray, dt: float, rng: np.random.Generator) -> FloatArray:
-    """Disturbances of the body velocity (ω, v) in steps of dt [s], (T, 6), for rim speeds (T,) [m/s].
-
-    Added to the velocity of a step, white noise moves the vehicle by its density per second or metre. Noise that
-    wanders is held over a step: steps are short compared to its length. `driven_speed` gives the rim speeds.
-    """
-    return scaled_noise(noise, speed, dt, rng.standard_normal((len(speed), 2, len(noise.components))))
-
-
 def scaled_noise(noise: Noise, speed: FloatArray, dt: float, unit: FloatArray) -> FloatArray:
-    """`process_noise` (…, T, 6) of given standard normal numbers (…, T, 2, nd) for rim speeds (…, T)."""
+    """Disturbances of the body velocity (ω, v) in steps of dt [s], (…, T, 6), for rim speeds (…, T) [m/s].
+
+    unit: standard normal numbers (…, T, 2, nd). Added to the velocity of a step, white noise moves the vehicle by its
+    density per second or metre. Noise that wanders is held over a step: steps are short compared to its length.
+    `driven_speed` gives the rim speeds.
+    """
     n = len(noise.components)
     intensity = np.asarray(speed) if noise.grows == "distance" else np.ones(np.shape(speed))
     distance = intensity * dt

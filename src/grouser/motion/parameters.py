@@ -31,7 +31,7 @@ class Parameter:
     """One number that calibration may change."""
 
     name: str
-    """Such as slip.p6, sensor.lag, vehicle.radius, contact.friction, noise.vx."""
+    """Name, such as slip.p6, sensor.lag, vehicle.radius, contact.friction, noise.vx."""
     value: float
     """Start value, in its unit (SI)."""
     sigma: float
@@ -58,13 +58,13 @@ class Part(NamedTuple):
     changed: Callable[[Any, Mapping[str, float]], dict[str, Any]]
     """Fields of a motion model that differ once some of them are changed."""
     listed: Sequence[str] | None = None
-    """Those that are offered for calibration, in order; None: all."""
+    """Names offered for calibration, in order; None: all."""
     units: Mapping[str, str] = {}
     """Units that a law declares; they go before those of the table."""
     prior: Callable[[str], tuple[float, float, float, float]] | None = None
     """Sigma, lower, upper and scale of a number of a law; None: by the table."""
     group: Sequence[str] | None = None
-    """Those that the name of the part stands for; None: all that are offered."""
+    """Names that the part alone, as a group, stands for; None: all that are offered."""
 
 
 NOTHING = Part({}, lambda m, v: {})
@@ -181,7 +181,7 @@ PARTS: dict[str, Callable[[MotionModel], Part | None]] = {
     "vehicle": _vehicle_part,
     "noise": _noise_part,
 }
-"""What the first word of a name stands for, in the order in which parameters are listed."""
+"""Parts by the first word of a name, in the order in which parameters are listed."""
 
 
 def part_of(motion: MotionModel, name: str) -> Part:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from grouser.checks import FloatArray
-from grouser.errors import CalibrationError
 from grouser.logs.log import IntArray
+from grouser.motion.noise import checks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,10 +23,9 @@ class Powertrain:
     """[s], ≥ 0; 0 follows at once."""
 
     def __post_init__(self) -> None:
-        for name in ("gain", "delay", "time_constant"):
-            value = float(getattr(self, name))
-            if not math.isfinite(value) or (value < 0.0 and name != "gain"):
-                raise CalibrationError(f"powertrain {name}: {value:g} must be finite and not negative")
+        checks.number(self.gain, "powertrain gain")
+        checks.not_negative(self.delay, "powertrain delay")
+        checks.not_negative(self.time_constant, "powertrain time_constant")
 
     def rates(self, time: FloatArray, command: FloatArray, initial: FloatArray | None = None) -> FloatArray:
         """Rates for commands (n, k) held from sample to sample of one unbroken stretch, starting at `initial` (k,)."""

@@ -31,7 +31,7 @@ def rollout_poses(problem: LogProblem, candidates: Candidates, intervals: Interv
     same: dict[tuple[object, ...], Records] = {}
     for s, m in enumerate(candidates.which):
         motion, mounting = candidates.motions[m], candidates.mounting[s]
-        moved = _level(motion) and not is_dynamic(motion.model)  # then only the lag matters to how it drives
+        moved = _level(motion) and not is_dynamic(motion.model)  # then of the mounting only the lag changes the rollout
         key = (id(motion.model), motion.powertrain, *mounting[[4] if moved else [0, 1, 3, 4]].tolist())
         if key not in same:
             launch_all, velocities, _ = _prepared(problem, motion, mounting, intervals)

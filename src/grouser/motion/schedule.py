@@ -1,8 +1,8 @@
 """Motion models along a drive, one after the other, each with the covariance of its parameters.
 
-Errors of two of them are not independent. While the true parameters stay, what was learned in between is no part of the
-later error, so that cov(e₁, e₂) is the later covariance P₂, the smaller one. Where it grows again, the parameters
-wandered, and it is the earlier P₁. On another ground the errors of its parameters are new.
+Errors of two of them are not independent. While the true parameters stay, what was learned in between is not part of
+the later error, so that cov(e₁, e₂) is the later covariance P₂, the smaller one. Where the covariance grows again, the
+parameters have drifted, and it is the earlier P₁. On another ground the errors of its parameters are new.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def start_velocity(
     lever = np.array([-arm[1], arm[0]])
 
     def of_sensor(velocity: FloatArray) -> FloatArray:
-        """What the sensor measures, in the world, where the body moves so."""
+        """Velocity of the sensor in the world for a velocity of the body."""
         return np.column_stack([np.einsum("iab,ib->ia", R, velocity[:, :2] + velocity[:, 2:] * lever), velocity[:, 2]])
 
     def of_body(velocity: FloatArray) -> FloatArray:
@@ -128,14 +128,14 @@ def _poses_before(log: Log, intervals: Intervals) -> tuple[FloatArray, FloatArra
 
 
 def _pose_noise(sensor: Sensor, velocity: FloatArray) -> FloatArray:
-    """One sigma of a pose's x, y [m] and yaw [rad] where it moves so, (I, 3)."""
+    """One sigma of a pose's x, y [m] and yaw [rad] at a velocity (I, 3), (I, 3)."""
     place, turn = max(sensor.position_noise, 1e-6), max(sensor.yaw_noise, 1e-6)
     stamp = sensor.time_noise * np.abs(velocity)
     return np.asarray(np.hypot(np.array([place, place, turn]), stamp))
 
 
 def unevenness(log: Log) -> FloatArray:
-    """Noise of x, y [m] and yaw [rad], (3,), by how far poses lie off the line through their neighbours, one sigma.
+    """Sigma of x, y [m] and yaw [rad], (3,), from the distances of poses from the line through their neighbours.
 
     Beyond what the accelerations of a vehicle do: sensors that jump, or stamps that are often late. Of a few poses that
     are far off each counts as `FAR` times the largest of nine in ten, so that they hardly matter.

@@ -55,7 +55,9 @@ def simulate_uncertain(
     if run.status is Status.INTERRUPTED:
         return run
     steps = step_count(float(duration), float(dt))
-    commands = _held(run.command, steps, len(model.vehicle.actuated))
+    # After an early end the last command is held.
+    last = len(run.command) - 1
+    commands = run.command[np.minimum(np.arange(steps), last)] if last >= 0 else np.zeros((steps, run.command.shape[1]))
     if motion.powertrain is not None or every != 1:
         again = drive if motion.powertrain is None else driven_rates(motion.powertrain, commands, dt)
         run = simulate(model, ground, again, duration=duration, every=every, **options)
@@ -139,12 +141,10 @@ def _interleaved(parts: list[Rollouts]) -> Rollouts:
     """Rollouts of K draws of the same rows of commands, as one: row i of draw k is i K + k."""
 
     def joined(name: str) -> Any:
-        each = np.stack([getattr(part, name) for part in parts], axis=1)
-        return each.reshape(each.shape[0] * each.shape[1], *each.shape[2:])
+        each = [getattr(part, name) for part in parts]
+        return None if each[0] is None else np.stack(each, axis=1).reshape(len(each[0]) * len(each), *each[0].shape[1:])
 
-    names = ["final_state", "state", "status", "steps", "deficient"]
-    if parts[0].final_velocity is not None:
-        names.append("final_velocity")
+    names = ("final_state", "state", "status", "steps", "deficient", "final_velocity")
     outcomes = [part.outcome for part in parts if part.outcome is not None]
     return Rollouts(
         time=parts[0].time,
@@ -152,15 +152,6 @@ def _interleaved(parts: list[Rollouts]) -> Rollouts:
         outcome=joined_outcomes(outcomes, axis=1) if outcomes else None,
         **{name: joined(name) for name in names},
     )
-
-
-def _held(commands: FloatArray, steps: int, actuators: int) -> FloatArray:
-    """Commands of each step (steps, na); after an early end the last one is held."""
-    out = np.zeros((steps, actuators))
-    n = min(len(commands), steps)
-    if n:
-        out[:n], out[n:] = commands[:n], commands[n - 1]
-    return out
 
 
 def _motion(given: Fit | MotionModel) -> MotionModel:

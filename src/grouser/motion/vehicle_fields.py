@@ -22,9 +22,9 @@ SIDES = {"radius": 0.0, "radius.left": 1.0, "radius.right": -1.0}
 SCALED = {"track": 1, "wheelbase": 0}
 """Axis along which all frames move."""
 SPRING = "coupling."
-"""What the names of numbers of springs begin with."""
+"""Prefix of the names of spring parameters."""
 ASIDE = 1e-6
-"""How far from the middle a wheel must be to belong to a side [m]."""
+"""Distance from the middle from which a wheel belongs to a side [m]."""
 
 
 @once_each

@@ -188,7 +188,7 @@ class OwnDrive(OwnLaw):
 class Callback:
     """A Python function of (time, state[, velocity[, contact]]) that the engine calls through ctypes.
 
-    What it raises is kept and raised after the run; Ctrl-C ends the run.
+    An exception in it is kept and raised after the run; Ctrl-C ends the run.
     """
 
     def __init__(self, body: Callable[..., ArrayLike], vehicle: Vehicle, *, arguments: int = 2) -> None:
@@ -315,7 +315,7 @@ def table(commands: ArrayLike, dt: float | None = None) -> Drive:
 
 
 def described(drive: Drive, bound: BoundLaw) -> dict[str, Any]:
-    """What a run says of its drive: "commands", or the function that looks at what the vehicle does, and its path."""
+    """The drive as a run names it: "commands", or a function with feedback, and the path that it follows."""
     if isinstance(drive, OwnDrive):
         return {"drive": "function, compiled"}
     if not isinstance(bound.keep, Callback):

@@ -47,7 +47,7 @@ class Forces(NamedTuple):
 
 
 class Records(NamedTuple):
-    """What a batch of N rollouts left: `rows` recorded rows each."""
+    """Results of a batch of N rollouts, `rows` recorded rows each."""
 
     final: FloatArray
     """Last state of each, shape (N, nq)."""
@@ -144,7 +144,7 @@ def _roll_out(
 ) -> FloatArray | None:
     """Roll out the batch of a vehicle, a model and a ground on some threads, each with work space of its own.
 
-    Returns the pressed cells of a single rollout. watched: Ctrl-C ends it, and what it has done is kept. watch(job)
+    Returns the pressed cells of a single rollout. watched: Ctrl-C ends it, and the steps so far are kept. watch(job)
     gets the job of a drive in Python.
     """
     pressed = None
@@ -195,7 +195,7 @@ def recorded_arrays(model: Kinematics | Dynamics) -> tuple[str, ...]:
 
 
 def records_of(batch: Any, dynamic: bool) -> Records:
-    """What a batch left, once it is rolled out: a `Batch`, or its arrays put together from several."""
+    """Results of a batch that is rolled out: a `Batch`, or its arrays put together from several."""
     ends, forces, deficient = batch.ends, None, batch.ends[:, engine.COUNTED]
     if dynamic:
         forces = Forces(batch.v, batch.forces, batch.hull, batch.torques, batch.diagnostics, ends[:, engine.HALVED])

@@ -1,4 +1,4 @@
-"""The ground near a run, which is what its file keeps of a large map."""
+"""The ground near a run: the part of a large map that its file keeps."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ Row = tuple[FloatArray, FloatArray]
 
 
 class Recorder:
-    """Steps a simulation and keeps what it did.
+    """Steps a simulation and records it.
 
     >>> recorder = gr.simulation.Recorder(sim)
     >>> while sim.time < 10.0 and recorder.step(controller(sim.state)).status is gr.Status.OK:
@@ -88,7 +88,7 @@ class Recorder:
         return state, self.sim._room.batch.memory_block.copy()
 
     def _row_now(self) -> list[Row]:
-        """The row of the state now, where it is due: what a next step would begin with; that step is undone."""
+        """The row of the present state, where one is due: that of a next step, which is taken and undone."""
         room = self.sim._room
         if self.sim.status is not Status.OK or self._calls == 0 or self._calls % self.every:
             return []

@@ -255,7 +255,7 @@ def kept_going(
     rolled: Callable[[int, bool], tuple[Records, Outcome | None]], low: int, halted: bool,
     report: Callable[[], object],
 ) -> tuple[tuple[Records, Outcome | None], bool]:  # fmt: skip
-    """A block of rollouts, and whether Ctrl-C came: the block is then what it had done, or nothing of it.
+    """A block of rollouts, and whether Ctrl-C came: then only what was computed so far, or nothing, is in it.
 
     report: called after the block, to show progress.
     """

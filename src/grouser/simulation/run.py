@@ -67,7 +67,7 @@ class Run:
     hull: HullRecord | None = None
     """How the ground carries the hull; dynamics of a vehicle that has one only."""
     rolling: RollingRecord | None = None
-    """How it rolled without slip; of `grouser.rolling` only."""
+    """Motion of the contacts without slip; of `grouser.rolling` only."""
     ruts: RutRecord | None = None
     """Ruts at the end; None where no soil remembers (`Dynamics.ruts`)."""
     gravity: float = GRAVITY
@@ -187,13 +187,13 @@ class Run:
 
     @cached_property
     def contact_offset(self) -> FloatArray:
-        """How far each contact lies to the left of its wheel's middle plane [m]; zero on thin wheels, shape (T, nw)."""
+        """Offset of each contact to the left of its wheel's middle plane [m]; zero on thin wheels, shape (T, nw)."""
         from grouser.collision.contacts import contact_on_wheel
 
         return contact_on_wheel(self.vehicle, self.state, self.contact.point)[..., 1]
 
     def rollover_margin(self) -> RolloverMargin:
-        """How far each state is from tipping, and the wheel that would lift first."""
+        """Rollover margin of each state, and the wheel that would lift first."""
         from grouser.kinematics import rollover_margin
 
         return rollover_margin(self.vehicle, self.state, self.velocity, self.contact.point, gravity=self.gravity)

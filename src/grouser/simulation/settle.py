@@ -27,7 +27,7 @@ TOUCHING = 1e-3
 
 @dataclass(frozen=True)
 class Settled:
-    """A state on the ground, and how well the wheels touch."""
+    """A state on the ground, with the height errors of the wheels."""
 
     state: FloatArray
     """[quaternion w x y z, position x y z, joints], shape (nq,)."""

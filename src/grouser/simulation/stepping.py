@@ -31,7 +31,7 @@ SCHEMA = "grouser/simulation@1"
 
 
 class Step(NamedTuple):
-    """What a step of a `Simulation` leaves; all arrays are copies."""
+    """Result of a step of a `Simulation`; all arrays are copies."""
 
     status: Status
     """How it went."""

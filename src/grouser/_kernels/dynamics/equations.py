@@ -11,18 +11,7 @@ from grouser._kernels.dynamics.inertia import (
     single_body_bias,
     work_rate,
 )
-from grouser._kernels.rotation import (
-    add,
-    cross,
-    dot,
-    exponential,
-    product,
-    put,
-    put_quaternion,
-    rotate,
-    scale,
-    vector,
-)
+from grouser._kernels.rotation import add, cross, dot, exponential, product, put, put_quaternion, rotate, scale, vector
 
 
 @kernel
@@ -31,7 +20,7 @@ def external_forces(vehicle, external, q, s, d):
     for e in range(external.shape[0]):
         frame = int(external[e, 0])
         R = d.R
-        set_rotation(vehicle, q, frame, s, R)
+        set_rotation(q, frame, vehicle.wheel_of_frame[frame] >= 0, s, R)
         for i in range(3):
             d.law_in[i] = s.p[frame, i]
             for k in range(3):

@@ -31,11 +31,11 @@ def set_subspaces(vehicle, s, d):
 
 
 @inlined
-def set_rotation(vehicle, q, f, s, R):
-    """R_body_frame with the spin that posed frames leave out of wheels."""
+def set_rotation(q, f, spins, s, R):
+    """R_body_frame, of a frame that `spins` with the turn that posed frames leave out of wheels."""
     for i in range(3):
         copy(s.R[f, i], R[i])
-    if vehicle.wheel_of_frame[f] >= 0:
+    if spins:
         cosine = math.cos(q[6 + f])
         sine = math.sin(q[6 + f])
         for i in range(3):
@@ -57,14 +57,9 @@ def set_inertias(vehicle, q, s, d):
             continue
         R = d.R
         c = vehicle.com
-        if vehicle.wheel_of_frame[f] >= 0 and (
-            I[f, 0, 0] != I[f, 2, 2] or I[f, 0, 1] != 0.0 or I[f, 0, 2] != 0.0 or I[f, 1, 2] != 0.0
-            or c[f, 0] != 0.0 or c[f, 2] != 0.0
-        ):  # fmt: skip
-            set_rotation(vehicle, q, f, s, R)
-        else:  # the spin of a balanced wheel changes nothing
-            for i in range(3):
-                copy(s.R[f, i], R[i])
+        balanced = I[f, 0, 0] == I[f, 2, 2] and I[f, 0, 1] == 0.0 and I[f, 0, 2] == 0.0 and I[f, 1, 2] == 0.0
+        balanced &= c[f, 0] == 0.0 and c[f, 2] == 0.0  # then the spin of a wheel changes nothing
+        set_rotation(q, f, vehicle.wheel_of_frame[f] >= 0 and not balanced, s, R)
         x, y, z = add(s.p[f], 1.0, times(R, c[f]))
         d.I[f, 0] = m
         put((m * x, m * y, m * z), d.I[f], 1)
