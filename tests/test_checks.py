@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ import pytest
 
 from grouser import checks
 from grouser.contact import Ishigami
-from grouser.errors import GrouserError, SimulationError
-from grouser.files import check_target, read_toml, toml_value
+from grouser.errors import GrouserError, SimulationError, VehicleError, prefixed
+from grouser.files import check_target, read_npz, read_toml, toml_value, write_npz
 from grouser.odometry import EncoderNoise
 from grouser.vehicles import Vehicle
 
@@ -129,3 +130,39 @@ def test_toml_leaves_out_none_takes_numpy_and_refuses_other_things() -> None:
     assert toml_value(np.array([[0.1, 2.0]])) == "[[0.1, 2.0]]"
     with pytest.raises(TypeError, match="TOML has no value for"):
         toml_value([object()])
+
+
+@dataclass(frozen=True)
+class Row:
+    length: float
+    width: float | None = None
+
+
+def test_fields_of_a_row_are_checked_and_none_is_kept_only_where_it_is_the_default() -> None:
+    row = Row(2)
+    checks.set_checked(row, "row 'a', field", checks.positive, "length", "width")
+    assert (row.length, row.width) == (2.0, None)
+    assert type(row.length) is float
+    nothing: Any = None
+    refused = {"length: -1 is not positive": Row(-1.0), "width: 0 is": Row(1.0, 0.0), "length: None": Row(nothing)}
+    for said, wrong in refused.items():
+        with pytest.raises(SimulationError, match=f"row 'a', field {said}"):
+            checks.set_checked(wrong, "row 'a', field", checks.positive, "length", "width")
+
+
+def test_a_place_is_put_before_a_message_once_and_only_for_its_class_of_errors() -> None:
+    for message in ("field mass: is missing", "zoe.toml, field mass: is missing"):
+        with pytest.raises(VehicleError) as caught, prefixed("zoe.toml, ", VehicleError):
+            raise VehicleError(message)
+        assert str(caught.value) == "zoe.toml, field mass: is missing"
+    with pytest.raises(SimulationError, match=r"^other$"), prefixed("zoe.toml, ", VehicleError):
+        raise SimulationError("other")
+
+
+def test_arrays_are_read_back_with_their_schema_and_only_of_that_kind(tmp_path: Path) -> None:
+    write_npz(tmp_path / "a.npz", "map", "grouser/map@1", {"x": np.arange(3.0)}, SimulationError)
+    assert read_npz(tmp_path / "a.npz", SimulationError, schema="grouser/map@1").keys() == {"x"}
+    with pytest.raises(SimulationError, match="field schema: 'grouser/map@1' is not a schema read here"):
+        read_npz(tmp_path / "a.npz", SimulationError, schema="grouser/other@1")
+    with pytest.raises(SimulationError, match=r"a map is saved as \.npz; name the file a\.npz"):
+        write_npz(tmp_path / "a.csv", "map", "grouser/map@1", {}, SimulationError)

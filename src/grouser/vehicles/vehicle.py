@@ -83,7 +83,7 @@ class Vehicle:
             set_checked(self, "field", checked.rows, "visuals", kind=Visual)
         self._check_couplings()
         self._check_steering()
-        self._check_hull()
+        self._check_shapes()
         set_checked(self, f"vehicle '{self.name}', field", checked.numbers, "drive_reference", count=2)
 
     def _check_couplings(self) -> None:
@@ -107,25 +107,17 @@ class Vehicle:
                     f"steering of '{steering.joint}', field angle: the joint has no motor, so no drive can keep to it; "
                     "leave angle out, or make the joint actuated"
                 )
-            kind = frame.joint
-            if kind != "RZ":
-                raise VehicleError(f"{where}: a steering joint turns about z, so it must be RZ, not {kind}")
+            if frame.joint != "RZ":
+                raise VehicleError(f"{where}: a steering joint turns about z, so it must be RZ, not {frame.joint}")
 
-    def _check_hull(self) -> None:
-        for number, one in enumerate(self.hull, start=1):
-            where = f"hull {number}, field frame"
-            if one.frame not in self._index:
-                raise VehicleError(f"{where}: '{one.frame}' is not a frame; frames are {listed(self._index)}")
-            if one.frame in self.wheels:
-                raise VehicleError(
-                    f"{where}: '{one.frame}' is a wheel, which touches the ground as it is; name another"
-                )
-        for number, visual in enumerate(self.visuals, start=1):
-            if visual.frame not in self._index:
-                frames = listed(self._index)
-                raise VehicleError(
-                    f"visual {number}, field frame: '{visual.frame}' is not a frame; frames are {frames}"
-                )
+    def _check_shapes(self) -> None:
+        for kind, shapes in (("hull", self.hull), ("visual", self.visuals)):
+            for number, one in enumerate(shapes, start=1):
+                where = f"{kind} {number}, field frame: '{one.frame}'"
+                if one.frame not in self._index:
+                    raise VehicleError(f"{where} is not a frame; frames are {listed(self._index)}")
+                if kind == "hull" and one.frame in self.wheels:
+                    raise VehicleError(f"{where} is a wheel, which touches the ground as it is; name another")
         points = sum(len(one.centres) for one in self.hull)
         if points > MOST_POINTS:
             raise VehicleError(
