@@ -24,8 +24,7 @@ from grouser.node.outputs import odometry_message, transform_message
 from grouser.node.transport import Transport
 from grouser.node.watch import TopicWatch
 from grouser.robot.estimate import ALARMS, RobotEstimate
-from grouser.robot.give import give
-from grouser.robot.robot import Robot
+from grouser.robot.robot import Robot, give
 
 __all__ = ["Node", "NodeSettings", "View"]
 
