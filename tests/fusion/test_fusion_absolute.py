@@ -17,7 +17,8 @@ from fusion_reference import (
 )
 
 from grouser._compile.jit import entry
-from grouser._kernels.fusion import clock, gps, heading, wheels, yaw
+from grouser._kernels.fusion import filter as events
+from grouser._kernels.fusion import gps, wheels, yaw
 from grouser.errors import FusionError
 from grouser.fusion import Fusion, FusionSettings
 from grouser.rotation import from_quaternion
@@ -40,7 +41,7 @@ def run_clone_position_rows(m, index):
 
 @entry
 def run_heading_rows(m, delay):
-    return heading.heading_rows(m, delay)
+    return yaw.heading_rows(m, delay)
 
 
 @entry
@@ -351,7 +352,7 @@ def test_parameters_return_to_their_prior_along_their_length():
 
 @entry
 def run_move_times(m, by):
-    clock.move_times(m, by)
+    events.move_times(m, by)
 
 
 def test_all_times_of_the_memory_move_with_a_clock_that_jumped():

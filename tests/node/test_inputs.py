@@ -9,7 +9,7 @@ from grouser.errors import LogError
 from grouser.logs.manifest import load_manifest
 from grouser.node import messages as ros
 from grouser.node.inputs import Inputs
-from grouser.robot.give import give
+from grouser.robot.robot import give
 from tests.node.stand_in import Recorder
 
 JOINTS = ("FL", "FR")

@@ -122,7 +122,7 @@ def test_a_node_that_is_killed_goes_on_from_its_checkpoint(tmp_path):
 
 def test_the_state_of_a_chain_goes_on_in_another_one_as_if_nothing_had_happened():
     from grouser.robot import Robot as Chain
-    from grouser.robot.state import restore, state_of
+    from grouser.robot.robot import restore, state_of
 
     def feed(chain, steps):
         for k in steps:

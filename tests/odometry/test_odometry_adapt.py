@@ -21,9 +21,8 @@ from grouser.motion.model import MotionModel
 from grouser.motion.schedule import Schedule, carried
 from grouser.odometry import Odometry
 from grouser.odometry.judge import judge
-from grouser.odometry.knowledge import Knowledge
 from grouser.odometry.log import odometry_of
-from grouser.odometry.systematic import Growth
+from grouser.odometry.systematic import Growth, Knowledge
 
 NAMES = ["slip.a1", "slip.a9", "slip.a10"]
 

@@ -20,7 +20,7 @@ def both_solutions(vehicle, model, s, q, angle, given, out):
     wheel_jacobians(vehicle, s)
     s.rhs[:] = np.linspace(-0.1, 0.2, s.rhs.size)
     s.v[:] = given
-    factorised = velocity.factorise(model, s)
+    factorised = velocity.factorise(model, s, model.unknown, model.counts[1])
     if factorised:
         velocity.solve_factorised(model, s, given)
         out[0] = s.v

@@ -8,7 +8,7 @@ import pytest
 import grouser as gr
 from grouser import rotation
 from grouser.odometry import EncoderNoise, ros_odometry, write_csv, write_tum
-from grouser.odometry.output import COLUMNS, COVARIANCE_COLUMNS
+from grouser.odometry.estimate import COLUMNS, COVARIANCE_COLUMNS
 
 
 @pytest.fixture(scope="module")

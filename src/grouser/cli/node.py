@@ -45,7 +45,7 @@ def node(
     from grouser.node.checkpoint import CheckpointError, Checkpoints, read_checkpoint
     from grouser.node.inputs import Inputs, rooted
     from grouser.node.runner import Node, NodeSettings
-    from grouser.robot.state import restore, state_of
+    from grouser.robot.robot import restore, state_of
 
     join = resolve_name(TRANSPORTS[transport])  # a library that is missing is named before anything is compiled
     signals = load_manifest(manifest)

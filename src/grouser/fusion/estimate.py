@@ -8,11 +8,11 @@ import numpy as np
 
 from grouser import rotation
 from grouser.checks import FloatArray
-from grouser.odometry.estimate import pose_rows, twist_rows
+from grouser.odometry.estimate import PoseEstimate
 
 
 @dataclass(frozen=True, eq=False)
-class FusionEstimate:
+class FusionEstimate(PoseEstimate):
     """The filter's estimate at one time, of the body's origin.
 
     Errors of rotation, velocity and position are in body axes, on the group SE₂(3): χ_true = χ Exp(δ), so that
@@ -63,12 +63,4 @@ class FusionEstimate:
     @property
     def yaw(self) -> float:
         """Heading [rad]."""
-        return float(rotation.to_rpy(rotation.from_quaternion(self.quaternion))[2])
-
-    def ros_pose_covariance(self) -> FloatArray:
-        """Covariance of geometry_msgs/PoseWithCovariance, (36,) row by row, in world axes; as `Estimate` has it."""
-        return pose_rows(self.pose_covariance, self.quaternion)
-
-    def ros_twist_covariance(self) -> FloatArray:
-        """Covariance of geometry_msgs/TwistWithCovariance, (36,) row by row: v, then ω, in body axes (child frame)."""
-        return twist_rows(self.twist_covariance)
+        return float(rotation.yaw_of(self.quaternion))

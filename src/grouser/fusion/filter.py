@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from grouser._compile.struct import views
 from grouser._kernels.fusion import filter as kernels
 from grouser._kernels.fusion.memory import (
     CLOCK,
@@ -45,7 +46,7 @@ OBSERVED = (False, False, True, True, True, False)  # by the wheels of an LRU: y
 
 @dataclass(frozen=True)
 class Innovations:
-    """How well the measurements of one source agreed with the estimate."""
+    """Innovation statistics of one source."""
 
     used: int
     """Measurements used."""
@@ -106,11 +107,9 @@ class Fusion:
         kernels.estimate(self._memory, self._one)
 
     def _bind(self) -> None:
-        """Fields of the records as arrays: attributes of a NumPy record cost microseconds."""
-        self._event = _fields(self._one.events)
-        self._row = _fields(self._one.estimates)
-        self._clock = _fields(np.frombuffer(self._memory.clock, dtype=CLOCK))
-        self._counts = _fields(np.frombuffer(self._memory.counts, dtype=COUNTS))
+        self._event, self._row = views(self._one.events), views(self._one.estimates)
+        self._clock = views(np.frombuffer(self._memory.clock, dtype=CLOCK))
+        self._counts = views(np.frombuffer(self._memory.counts, dtype=COUNTS))
         self._fault_counts = np.frombuffer(self._memory.faults, dtype=np.int64)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -121,7 +120,7 @@ class Fusion:
         """A sample at time t [s]: rates [rad/s] and specific force [m/s²] in body axes, (3,) each."""
         reading = self._event["imu"]
         reading[:3], reading[3:] = _entries(gyro, "gyro", (3,)), _entries(acceleration, "acceleration", (3,))
-        self._feed(IMU, _time(t))
+        self.take(IMU, _time(t))
 
     def wheels(
         self,
@@ -156,13 +155,13 @@ class Fusion:
             self._one.slopes[0] = table
         elif slopes is not None:
             raise FusionError("slopes: the filter has no parameters; give it their covariance: Fusion(parameters=…)")
-        self._feed(WHEELS, stamp, twist=velocity, covariance=matrix, observed=rows)
+        self.take(WHEELS, stamp, twist=velocity, covariance=matrix, observed=rows)
 
     def keyframe(self, t: float) -> None:
         """The pose at time t [s] will be measured later: clone it when the IMU gets there."""
         stamp = _time(t)
         if np.isfinite(stamp):
-            self._feed(KEYFRAME, stamp)
+            self.take(KEYFRAME, stamp)
         else:
             self._count("pose_not_finite")
 
@@ -182,7 +181,7 @@ class Fusion:
         if not (finite and size > 1e-6 and _is_covariance(matrix)):
             self._count("pose_not_finite")
             return
-        self._feed(POSE, end, start=start, quaternion=q / size, position=p, covariance=matrix)
+        self.take(POSE, end, start=start, quaternion=q / size, position=p, covariance=matrix)
 
     def gps(self, t: float, position: ArrayLike, covariance: ArrayLike) -> None:
         """Position of the antenna in the world at time t [s]: (3,), or (2,) without the height [m].
@@ -201,7 +200,7 @@ class Fusion:
             return
         three, matrix = np.zeros(3), np.zeros((6, 6))
         three[:n], matrix[:n, :n] = place, noise
-        self._feed(GPS, stamp, position=three, covariance=matrix, observed=np.arange(6) < n)
+        self.take(GPS, stamp, position=three, covariance=matrix, observed=np.arange(6) < n)
 
     def heading(self, t: float, yaw: float, sigma: float) -> None:
         """Yaw [rad] of the body in the world at time t [s], with one sigma [rad], of a compass or of two antennas."""
@@ -211,7 +210,7 @@ class Fusion:
             return
         matrix = np.zeros((6, 6))
         matrix[0, 0] = spread**2
-        self._feed(HEADING, stamp, yaw=angle, covariance=matrix)
+        self.take(HEADING, stamp, yaw=angle, covariance=matrix)
 
     @property
     def ready(self) -> bool:
@@ -268,13 +267,21 @@ class Fusion:
 
     @property
     def faults(self) -> dict[str, int]:
-        """How often each kind of fault occurred."""
+        """Number of faults by kind."""
         return {kind: n for kind, n in zip(FAULTS, self._fault_counts.tolist(), strict=True) if n}
 
     @property
     def nis(self) -> dict[str, Innovations]:
         """Innovations by source."""
-        return {name: _innovations(getattr(self._memory, field)) for name, field in SOURCES.items()}
+        from grouser.motion.consistency import nees_band
+
+        found = {}
+        for name, field in SOURCES.items():
+            source = getattr(self._memory, field)
+            used, refused, rows = int(source.used), int(source.refused), int(source.rows)
+            mean, band = (float(source.squares) / rows, nees_band(rows, 1)) if rows else (np.nan, (np.nan, np.nan))
+            found[name] = Innovations(used=used, refused=refused, mean=mean, band=band)
+        return found
 
     def copy_to(self, other: Fusion) -> None:
         """Copy all that this filter remembers into another one of the same sizes, in about a microsecond per kB.
@@ -300,7 +307,8 @@ class Fusion:
         self._say()
         return drive.estimates[:written]
 
-    def _feed(self, kind: int, t: float, **fields: ArrayLike) -> None:
+    def take(self, kind: int, t: float, **fields: ArrayLike) -> None:
+        """An event at time t [s], kind and fields as in `_kernels/fusion/memory.py`; its values are not checked."""
         for name, value in {"kind": kind, "time": t, **fields}.items():
             self._event[name][...] = value
         self._take_event()
@@ -344,12 +352,6 @@ def _prior(parameters: ArrayLike) -> FloatArray:
     return matrix
 
 
-def _fields(records: Any) -> dict[str, FloatArray]:
-    """Fields of the first of some records as arrays that share its memory."""
-    plain = records.view(np.ndarray)
-    return {name: plain[name].reshape(plain.dtype[name].shape) for name in plain.dtype.names}
-
-
 def _entries(value: ArrayLike, name: str, shape: tuple[int, ...]) -> FloatArray:
     """As an array of a shape; entries may be NaN, which is a fault and counted, but nothing is broadcast to fit."""
     result = check.real(value, name)
@@ -374,12 +376,3 @@ def _is_covariance(matrix: FloatArray) -> bool:
         return False
     sigma = np.sqrt(variance)
     return bool((np.abs(matrix) <= (1.0 + 1e-6) * np.outer(sigma, sigma) + 1e-12 * largest).all())
-
-
-def _innovations(source: Any) -> Innovations:
-    """Statistics of the innovations of a source."""
-    from grouser.motion.consistency import nees_band
-
-    rows = int(source.rows)
-    mean, band = (float(source.squares) / rows, nees_band(rows, 1)) if rows else (np.nan, (np.nan, np.nan))
-    return Innovations(used=int(source.used), refused=int(source.refused), mean=mean, band=band)

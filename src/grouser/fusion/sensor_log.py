@@ -64,10 +64,10 @@ class SensorLog:
         events = np.zeros(sum(sizes), EVENT)
         imu, wheels, frames, poses = np.split(events, np.cumsum(sizes)[:-1])
         imu["imu"][:, :3], imu["imu"][:, 3:], imu["time"] = self.gyro, self.acceleration, self.time
-        seen = np.array(self.observed, dtype=bool)
-        wheels["kind"], wheels["time"], wheels["observed"] = WHEELS, self.wheel_time, seen
-        wheels["twist"] = np.where(seen, self.wheel_twist, 0.0)
-        wheels["covariance"] = np.where(seen[:, None] & seen, self.wheel_covariance, 0.0)
+        observed = np.array(self.observed, dtype=bool)
+        wheels["kind"], wheels["time"], wheels["observed"] = WHEELS, self.wheel_time, observed
+        wheels["twist"] = np.where(observed, self.wheel_twist, 0.0)
+        wheels["covariance"] = np.where(observed[:, None] & observed, self.wheel_covariance, 0.0)
         frames["kind"], frames["time"] = KEYFRAME, self.frames
         poses["kind"], poses["start"], poses["time"] = POSE, self.pose_from, self.pose_to
         poses["quaternion"], poses["position"] = self.pose_quaternion, self.pose_position
@@ -99,7 +99,7 @@ class FusedPath:
     distrusted: np.ndarray
     """Whether the wheels were distrusted, (n,)."""
     faults: dict[str, int]
-    """How often each kind of fault occurred."""
+    """Number of faults by kind."""
     nis: dict[str, Innovations]
     """Innovations by source."""
 

@@ -24,8 +24,7 @@ from grouser.node.outputs import diagnostics, odometry_message, transform_messag
 from grouser.node.transport import Transport
 from grouser.node.watch import Latency, TopicWatch
 from grouser.robot.estimate import ALARMS, RobotEstimate
-from grouser.robot.give import give
-from grouser.robot.robot import Robot
+from grouser.robot.robot import Robot, give
 
 SLOW = 1.0
 """Period of diagnostics and checkpoints [s]."""

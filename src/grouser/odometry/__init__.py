@@ -8,13 +8,12 @@ if TYPE_CHECKING:
     from grouser.motion.spread import GroundSpread
     from grouser.odometry.contact_angles import ContactAngleEstimator, ground_angles, pair_angles
     from grouser.odometry.encoder import Encoders
-    from grouser.odometry.estimate import Estimate
+    from grouser.odometry.estimate import Estimate, ros_odometry, write_csv, write_tum
     from grouser.odometry.inputs import EncoderNoise
     from grouser.odometry.judge import Judgement, judge
     from grouser.odometry.log import LogOdometry, odometry_of
     from grouser.odometry.motor_slip import MotorSlipDetector, PassiveSchedule, PassiveWheelSlip
     from grouser.odometry.odometry import Odometry
-    from grouser.odometry.output import ros_odometry, write_csv, write_tum
     from grouser.odometry.slip_ratio import body_slip, imu_force, quasi_static_force, travel_slip
     from grouser.odometry.sources import AttitudeSource, accelerometer_attitude, bogie_angle
     from grouser.odometry.steering import Potentiometer, SteeringElasticity

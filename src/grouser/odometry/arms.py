@@ -1,4 +1,4 @@
-"""Arms that carry one wheel each, as Crusher's: the ground under such a wheel is the body's, not the arm's."""
+"""Frames between the wheels and the body: arms that carry one wheel each, as Crusher's, and steering."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from grouser.checks import FloatArray
 from grouser.vehicles import Vehicle
 
-PITCH = 1  # Code of a joint that turns about y; those of 3 and more slide
+PITCH, YAW = 1, 2  # Codes of joints that turn about y, z; those of 3 and more slide
 
 
 def wheel_arms(vehicle: Vehicle) -> FloatArray:
@@ -25,6 +25,12 @@ def wheel_arms(vehicle: Vehicle) -> FloatArray:
         if straight and all(a.joint[f] == PITCH or a.joint[f] >= 3 for f in own):
             row[[f - 1 for f in own if a.joint[f] == PITCH]] = 1.0
     return out
+
+
+def wheels_steer(vehicle: Vehicle) -> bool:
+    """Whether any wheel turns about a vertical axis of the body; without it wheels must slide in a turn."""
+    a = vehicle.arrays
+    return any(a.joint[f] == YAW for wheel in a.wheel for f in frames_above(vehicle, wheel))
 
 
 def frames_above(vehicle: Vehicle, frame: int) -> list[int]:

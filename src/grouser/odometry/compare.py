@@ -44,10 +44,10 @@ def compare(
 ) -> Compared:
     """Run and judge odometry along a log; without a fit it is plain odometry itself. Each odometry is run once.
 
-    gyro: turn rates are its. schedule: of what was learned while it drove. progress: is called with how much is done,
-    of 100.
+    gyro: turn rates are those of the gyro. schedule: models learned during the drive. progress: is called with the
+    percentage done, and 100.
     """
-    motion = fit.model if fit is not None else _uncalibrated(log)
+    motion = fit.model if fit is not None else uncalibrated(log)
     plain_motion = plain_odometry(motion, log)
     trained = fit is not None and fit.training.log == log.name and fit.training.samples == len(log)
     judging = len(log.poses) >= 2
@@ -83,7 +83,8 @@ def _stages(progress: Progress | None, count: int) -> list[Progress | None]:
     return [None if progress is None else stage(k, progress) for k in range(count)]
 
 
-def _uncalibrated(log: Log) -> MotionModel:
+def uncalibrated(log: Log) -> MotionModel:
+    """Plain kinematics of the vehicle that the manifest of a log names."""
     if log.vehicle is None:
         raise OdometryError(f"{log.name}: its manifest names no vehicle; name it there, vehicle = '…', or give a fit")
     return MotionModel(model=Kinematics(vehicle(log.vehicle)), sensor=log.sensor)

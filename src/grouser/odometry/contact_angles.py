@@ -199,11 +199,11 @@ class ContactAngleEstimator:
         self._attitude = self._attitude if now is None else now
         rows, values = [], []
         if turned is not None:
-            told = np.isfinite(turned)
-            differences = differences and not told[:2].all()
-            told[:2] &= not differences  # attitude gives both where the gyro gives one of them
-            rows = [tuple(axis) for axis in np.eye(3)[told] / self._turn_noise]
-            values = (turned[told] / self._turn_noise).tolist()
+            measured = np.isfinite(turned)
+            differences = differences and not measured[:2].all()
+            measured[:2] &= not differences  # attitude gives both where the gyro gives one of them
+            rows = [tuple(axis) for axis in np.eye(3)[measured] / self._turn_noise]
+            values = (turned[measured] / self._turn_noise).tolist()
         pitching = finite_row(None if pitch_rate is None else [pitch_rate], "pitch_rate", 1)
         if pitching is not None and turned is None:
             rows.append((0.0, 1.0 / self._turn_noise, 0.0))

@@ -1,42 +1,64 @@
-"""An estimate of odometry: pose, velocity and slip after a sample, with their covariances."""
+"""Estimates of odometry: pose, velocity and slip after a sample, with covariances; as TUM, CSV and ROS messages."""
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from collections.abc import Iterable, Iterator
+from typing import IO, Any
 
 import numpy as np
 
 from grouser import rotation
 from grouser._kernels.odometry.state import ESTIMATE
 from grouser.checks import FloatArray
+from grouser.errors import OdometryError
+from grouser.files import write_whole
 
 COMPONENTS = ("wx", "wy", "wz", "vx", "vy", "vz")
 """Entries of a twist, in order: turn rates about, speeds along the body's x, y, z."""
-NOT_OBSERVED = 1e6  # Variance of a velocity that nothing measures [m²/s², rad²/s²], by which a message marks it
+NOT_OBSERVED = 1e6  # Variance of a velocity that is not observed, in messages [m²/s², rad²/s²]
+POSE = ("x", "y", "z", "roll", "pitch", "yaw")  # REP-103 order of the rows of a ROS covariance, position first
+COLUMNS = (
+    "time",
+    *("x", "y", "z", "qw", "qx", "qy", "qz", "yaw"),
+    *COMPONENTS,
+    *(f"slip_{name}" for name in COMPONENTS),
+    *(f"observed_{name}" for name in COMPONENTS),
+    "degraded",
+)
+"""Columns of a CSV file, SI units. Twist and slip are in body axes, turn rates first."""
+COVARIANCE_COLUMNS = tuple(f"{kind}_covariance_{i}_{j}" for kind in ("pose", "twist") for i in POSE for j in POSE)
+"""Further columns: pose covariance in world axes and twist covariance in body axes, as `Estimate.ros_…` gives them."""
 
 _LINEAR_FIRST = np.ix_([3, 4, 5, 0, 1, 2], [3, 4, 5, 0, 1, 2])
 
 
-def pose_rows(covariance: FloatArray, quaternion: FloatArray) -> FloatArray:
-    """Pose covariance in ROS order, (36,): position first, row by row, in the axes of the world.
+class PoseEstimate:
+    """What all estimates share that have a quaternion, a pose_covariance and a twist_covariance."""
 
-    Given is that of the error (rotation, translation) in body axes, T_true = T_est · Exp(δ).
-    """
-    R = rotation.from_quaternion(quaternion)
-    both = np.zeros((6, 6))
-    both[:3, :3] = both[3:, 3:] = R
-    return np.asarray((both @ covariance @ both.T)[_LINEAR_FIRST].ravel())
+    __slots__ = ()
+
+    def ros_pose_covariance(self: Any) -> FloatArray:
+        """Covariance of geometry_msgs/PoseWithCovariance, (36,) row by row, order (x, y, z, rotation about X, Y, Z).
+
+        Axes are those of the fixed frame of the message's header, the world (REP-103; the rotation is a rotation
+        vector about fixed axes): R_true = Exp(ε) R_est, p_true = p_est + δp.
+        """
+        both = np.kron(np.eye(2), rotation.from_quaternion(self.quaternion))
+        return np.asarray((both @ self.pose_covariance @ both.T)[_LINEAR_FIRST].ravel())
+
+    def ros_twist_covariance(self: Any) -> FloatArray:
+        """Covariance of geometry_msgs/TwistWithCovariance, (36,) row by row: v, then ω, in body axes (child frame).
+
+        Velocities that the wheels do not observe have a variance of 1e6.
+        """
+        matrix, observed = self.twist_covariance, getattr(self, "observed", np.ones(6, np.bool_))
+        if not observed.all():
+            matrix = np.where(np.outer(observed, observed), matrix, np.diag(np.full(6, NOT_OBSERVED)))
+        return np.asarray(matrix[_LINEAR_FIRST].ravel())
 
 
-def twist_rows(covariance: FloatArray, observed: np.ndarray | None = None) -> FloatArray:
-    """Twist covariance in ROS order, (36,): of (ω, v) in body axes; `NOT_OBSERVED` for entries that are not."""
-    matrix = covariance
-    if observed is not None and not observed.all():
-        matrix = np.where(np.outer(observed, observed), covariance, np.diag(np.full(6, NOT_OBSERVED)))
-    return np.asarray(matrix[_LINEAR_FIRST].ravel())
-
-
-class Estimate:
+class Estimate(PoseEstimate):
     """Pose, velocity and their covariances after one sample; immutable, its arrays are copies."""
 
     __slots__ = ("_words",)
@@ -120,22 +142,78 @@ class Estimate:
         """Whether a fault of this sample's inputs enlarged the covariance."""
         return bool(self._values["faults"] != 0)
 
-    def ros_twist_covariance(self) -> FloatArray:
-        """Covariance of geometry_msgs/TwistWithCovariance, (36,) row by row: v, then ω, in body axes (child frame).
-
-        Velocities that the wheels do not observe have a variance of 1e6.
-        """
-        return twist_rows(self.twist_covariance, self.observed)
-
-    def ros_pose_covariance(self) -> FloatArray:
-        """Covariance of geometry_msgs/PoseWithCovariance, (36,) row by row, order (x, y, z, rotation about X, Y, Z).
-
-        Axes are those of the fixed frame of the message's header, the world (REP-103; the rotation is a rotation
-        vector about fixed axes): R_true = Exp(ε) R_est, p_true = p_est + δp.
-        """
-        return pose_rows(self.pose_covariance, self.quaternion)
-
     def __repr__(self) -> str:
         x, y, z = self.position
         marked = ", degraded" if self.degraded else ""
         return f"<Estimate at {self.time:.12g} s: ({x:.4g}, {y:.4g}, {z:.4g}) m, yaw {self.yaw:.4g} rad{marked}>"
+
+
+def write_tum(path: str | os.PathLike[str], estimates: Iterable[Any]) -> None:
+    """Poses of odometry or fusion as a TUM trajectory, one line each: time x y z qx qy qz qw."""
+
+    def lines() -> Iterator[str]:
+        for one in estimates:
+            w, x, y, z = _checked(one).quaternion
+            yield " ".join(repr(float(v)) for v in (one.time, *one.position, x, y, z, w)) + "\n"
+
+    _write(path, lines())
+
+
+def write_csv(path: str | os.PathLike[str], estimates: Iterable[Estimate], *, covariance: bool = True) -> None:
+    """All fields of the estimates, one row each; with `covariance`, both 6 × 6 matrices in ROS order."""
+
+    def lines() -> Iterator[str]:
+        yield ",".join(COLUMNS + (COVARIANCE_COLUMNS if covariance else ())) + "\n"
+        for one in estimates:
+            if not isinstance(one, Estimate):
+                raise OdometryError(f"{one!r:.60} is not an Estimate; give what the odometry returned")
+            numbers = [one.time, *one.position, *one.quaternion, one.yaw, *one.twist, *one.slip]
+            row = [repr(float(v)) for v in numbers] + [str(int(v)) for v in (*one.observed, one.degraded)]
+            if covariance:
+                row += [repr(float(v)) for v in (*one.ros_pose_covariance(), *one.ros_twist_covariance())]
+            yield ",".join(row) + "\n"
+
+    _write(path, lines())
+
+
+def ros_odometry(estimate: Any, *, frame: str = "odom", child_frame: str = "base_link") -> dict[str, Any]:
+    """Fields of a nav_msgs/Odometry message, as plain numbers and lists.
+
+    The pose and its covariance are in the axes of `frame`, the twist and its covariance in those of `child_frame`. Rows
+    and columns of both covariances are x, y, z, then rotations about X, Y, Z. Velocities that wheels do not observe
+    have a variance of 1e6 there.
+    """
+    time, twist = _checked(estimate).time, estimate.twist.tolist()
+    w, *turned = estimate.quaternion.tolist()
+    seconds = int(time // 1.0)
+    nanoseconds = min(round((time - seconds) * 1e9), 999_999_999)
+
+    def xyz(values: list[float]) -> dict[str, float]:
+        return dict(zip("xyz", values, strict=True))
+
+    return {
+        "header": {"stamp": {"sec": seconds, "nanosec": nanoseconds}, "frame_id": frame},
+        "child_frame_id": child_frame,
+        "pose": {
+            "pose": {"position": xyz(estimate.position.tolist()), "orientation": xyz(turned) | {"w": w}},
+            "covariance": estimate.ros_pose_covariance().tolist(),
+        },
+        "twist": {
+            "twist": {"linear": xyz(twist[3:]), "angular": xyz(twist[:3])},
+            "covariance": estimate.ros_twist_covariance().tolist(),
+        },
+    }
+
+
+def _checked(value: Any) -> Any:
+    if not hasattr(value, "ros_pose_covariance"):
+        raise OdometryError(f"{value!r:.60} is not an estimate; give what the odometry or the filter returned")
+    return value
+
+
+def _write(path: str | os.PathLike[str], lines: Iterator[str]) -> None:
+    def write(stream: IO[bytes]) -> None:
+        for line in lines:
+            stream.write(line.encode())
+
+    write_whole(path, write, OdometryError)

@@ -25,7 +25,7 @@ SETTLING = 0.5  # Left out at both ends of a rest [s]: the body rocks after a st
 LEAST_REST = 2.0  # Shortest standstill that gives the bias [s]
 UNKNOWN_BIAS = 0.003  # One sigma of the bias after too short a standstill to estimate it [rad/s]; assumed
 UNKNOWN_NOISE = 0.005  # One sigma of a turn rate where the log is too short to estimate it [rad/s]
-LONGEST_LAG = 0.3  # Largest remaining lag that is looked for, either way [s]
+LONGEST_LAG = 0.3  # Largest remaining lag that is tried, of either sign [s]
 LEAST_TURN = 0.5  # Least turning from which a lag is estimated [rad]
 ALIKE = 0.5  # Share of the gyro's power that the wheels must explain for a lag to be accepted
 HOLE = 0.5  # Longest hole in the gyro's data that is filled by interpolation [s]
@@ -34,7 +34,7 @@ SCALE = 0.003  # One sigma of the gyro's scale factor; assumed, not of any one s
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GyroSignal:
-    """Turn rates on the clock of the wheels, bias removed, with what they are uncertain by."""
+    """Turn rates on the clock of the wheels, bias removed, with their uncertainty."""
 
     rates: FloatArray
     """About the body's x, y, z, (n, 3) [rad/s]; zero at rest, NaN where the gyro was silent for longer than `HOLE`."""
@@ -58,14 +58,14 @@ def at_rest(log: Log, vehicle: Vehicle) -> BoolArray:
 
 
 def gyro_problems(log: Log) -> list[Problem]:
-    """What the checks of a log found wrong with its gyro: sign, unit, axis."""
+    """Problems of the gyro (sign, unit, axis) that the checks of a log found."""
     return [one for one in log.report.problems if one.key.startswith("gyro.")]
 
 
 def gyro_signal(log: Log, vehicle: Vehicle, turn_rate: FloatArray) -> GyroSignal:
     """The gyro of a log; `turn_rate` (n,) [rad/s] is that of the wheels, about the body's z axis.
 
-    A gyro that the poses contradict is refused: its turns would be the odometry's.
+    A gyro that the poses contradict is refused.
     """
     if log.gyro is None or not np.isfinite(log.gyro[:, 2]).any():
         raise LogError(
@@ -91,7 +91,7 @@ def gyro_signal(log: Log, vehicle: Vehicle, turn_rate: FloatArray) -> GyroSignal
 
 
 def _lasting(true: BoolArray, log: Log, least: float, trimmed: float) -> BoolArray:
-    """Where something is true for at least a time [s] in one segment, without a margin [s] at both ends of it."""
+    """Samples of runs that are true for at least a time [s] within a segment, trimmed by a margin [s] at both ends."""
     result = np.zeros(len(true), np.bool_)
     time = log.elapsed
     edges = np.flatnonzero((np.diff(true.astype(np.int8)) != 0) | (np.diff(log.segment) != 0)) + 1

@@ -37,10 +37,12 @@ FAULTS = {
     state.FAULT_SLIP: ("wheel_slips", "a wheel disagrees with the others; it is left out until it agrees again"),
 }
 """Bit → (kind, what it is and what is done about it)."""
+AT_FAULT = {"rate": "rate_joint", "wheel_slips": "slip_joint", "stop": "angle_joint", "angle": "angle_joint"}
+"""Kind → field of an estimate that names the first joint at fault."""
 
 
 class FaultCounts:
-    """How often each kind of fault was met; the first of each kind is logged as a warning of `grouser.odometry`."""
+    """Counts faults by kind; the first of each kind is logged as a warning of `grouser.odometry`."""
 
     def __init__(self, logged: set[str] | None = None) -> None:
         """logged: kinds that are not to be logged any more; those that are logged join them."""
@@ -49,25 +51,19 @@ class FaultCounts:
 
     @classmethod
     def silent(cls) -> FaultCounts:
-        """One that logs nothing."""
+        """Counts that log nothing."""
         return cls({kind for kind, _ in FAULTS.values()})
 
     def add(self, faults: Any, time: FloatArray, estimates: Any, vehicle: Vehicle) -> None:
         """Count the faults (n,) of samples at some times (n,) [s]; the estimates (n,) name the joints at fault."""
         met = [(int(where[0]), bit, len(where)) for bit in FAULTS if len(where := np.flatnonzero(faults & bit))]
-        for k, bit, count in sorted(met, key=lambda one: one[0]):
+        for k, bit, count in sorted(met):
             kind, text = FAULTS[bit]
             self.counts[kind] = self.counts.get(kind, 0) + count
             if kind in self.logged:
                 continue
             self.logged.add(kind)
-            field = {
-                "rate": "rate_joint",
-                "wheel_slips": "slip_joint",
-                "stop": "angle_joint",
-                "angle": "angle_joint",
-            }.get(kind)
-            joint = -1 if field is None else int(estimates[field][k])
+            joint = int(estimates[AT_FAULT[kind]][k]) if kind in AT_FAULT else -1
             named = f", joint '{vehicle.joints[joint]}'" if joint >= 0 else ""
             logger.warning(
                 "odometry, t = %.12g s%s: %s (%s; further ones are only counted)", time[k], named, text, kind
@@ -162,17 +158,28 @@ def finite_row(value: ArrayLike | None, name: str, n: int) -> FloatArray | None:
 
 def joint_values(vehicle: Vehicle, given: ArrayLike | Mapping[str, float] | None, name: str) -> FloatArray:
     """Values of all joints in the vehicle's order, NaN where not measured, from an array or a mapping."""
-    n = vehicle.n_joints
-    if given is None:
-        return np.full(n, np.nan)
-    if isinstance(given, Mapping):
-        result = np.full(n, np.nan)
-        for joint, value in given.items():
-            try:
-                result[vehicle.joint_index(joint)] = value
-            except (TypeError, ValueError):
-                raise OdometryError(f"{name} of '{joint}': {value!r:.60} is not a number") from None
-    else:
-        result = row(given, name, n, f"joint of '{vehicle.name}'")
+    result = np.full(vehicle.n_joints, np.nan)
+    if given is not None:
+        try:
+            fill_joints(result, vehicle, given, name)
+        except (TypeError, ValueError) as reason:
+            raise OdometryError(f"{name}: {reason}; give one number per joint") from None
     result[~(np.abs(result) <= state.LARGEST)] = np.nan
     return result
+
+
+def fill_joints(into: FloatArray, vehicle: Vehicle, values: Any, name: str) -> None:
+    """Values of the joints into an array (nj,); TypeError and ValueError where they are no numbers.
+
+    An array of the right shape is tested first: it is what robots send.
+    """
+    if getattr(values, "shape", None) != into.shape:
+        if isinstance(values, Mapping):
+            into[:] = np.nan
+            for joint, value in values.items():
+                into[vehicle.joint_index(joint)] = value
+            return
+        values = np.asarray(values, dtype=np.float64)
+        if values.shape != into.shape:
+            raise OdometryError(f"{name}: has shape {values.shape}, needs {into.shape}, one per joint")
+    into[:] = values

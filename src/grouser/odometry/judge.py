@@ -1,8 +1,7 @@
 """Errors of odometry along a log, by the log's own poses.
 
-Odometry and poses are aligned at the first pose alone, in position and yaw, unless they are of one world; nothing is
-fitted afterwards. Poses are
-taken at their time less the lag of the pose sensor, at the place where it sits on the body.
+Odometry and poses are aligned at the first pose alone, in position and yaw, unless they share one world frame; nothing
+is fitted afterwards. Poses are taken at their stamp less the lag of the pose sensor, at its place on the body.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from grouser.odometry.systematic import Growth
 from grouser.polyline import path_lengths
 from grouser.rotation import from_rpy, to_rpy, wrapped
 
-CHORD = 1.0  # Way and turning are added up over displacements of so long [s], in which noise of the poses hardly counts
-HOLE = 2.0  # Where poses are farther apart [s], way and turning between them are the odometry's
-SPACING = 1.0  # Along the drive errors are compared with their covariance every so far [m]
-STRETCH = 10.0  # Length of the stretches that are also compared by themselves [m]
-LEAST = 1e-6  # One sigma below which no error is trusted to be [m, rad]
+CHORD = 1.0  # Duration of the displacements whose lengths add up to distance and turning [s]; pose noise is small in it
+HOLE = 2.0  # Longer gaps between poses [s] take distance and turning from the odometry
+SPACING = 1.0  # Distance between comparisons of errors with their covariance [m]
+STRETCH = 10.0  # Length of the stretches that are compared separately [m]
+LEAST = 1e-6  # Smallest sigma of an error [m, rad]
 ROWS = np.array([0, 1, 3])  # x, y, yaw of (x, y, z, yaw): the entries of NEES
 
 
@@ -152,7 +151,7 @@ def judge(
 
 
 def _not_negative(C: FloatArray) -> FloatArray:
-    """Covariances (k, 4, 4) without what is below zero: a filter takes back some of the uncertainty it had before."""
+    """Covariances (k, 4, 4) without negative eigenvalues: a filter may lower the uncertainty it had before."""
     values, axes = np.linalg.eigh(0.5 * (C + C.transpose(0, 2, 1)))
     if (values >= 0.0).all():
         return C

@@ -1,9 +1,9 @@
-"""Odometry along a log: the streaming odometry fed with its samples, and how uncertain the whole drive is.
+"""Odometry along a log: the streaming odometry fed with its samples, and the covariance of the whole drive.
 
-The covariance has two parts. Noise is new from sample to sample and grows as the root of the way. Constant errors (of
-slip, which differs from ground to ground, of the gyro's bias and scale) grow with the way itself: `slopes` is the
-sensitivity of the pose to each such parameter. Of a log of gigabytes only poses and velocities are kept; the rest is
-found again, piece by piece, when it is asked for.
+The covariance has two parts. Noise is independent from sample to sample and grows as the root of the distance.
+Constant errors (slip, which differs from ground to ground, gyro bias and scale) grow with the distance: `slopes` is the
+sensitivity of the pose to each such parameter. Of a long log only poses and velocities are kept; the rest is computed
+again, piece by piece, when it is used.
 """
 
 from __future__ import annotations
@@ -31,10 +31,9 @@ from grouser.odometry import log_source
 from grouser.odometry.estimate import Estimate
 from grouser.odometry.gyro import GyroSignal, at_rest, gyro_signal
 from grouser.odometry.inputs import EncoderNoise, FaultCounts, check
-from grouser.odometry.knowledge import Knowledge, knowledge_of
 from grouser.odometry.log_source import Source, check_inputs, drives, inputs_between, stretches, windows
 from grouser.odometry.odometry import Odometry
-from grouser.odometry.systematic import Growth, PoseSlopes
+from grouser.odometry.systematic import Growth, Knowledge, PoseSlopes, knowledge_of
 from grouser.rotation import from_rpy
 from grouser.vehicles import Vehicle
 
@@ -42,7 +41,7 @@ LONGEST_GAP = 2.0  # between segments [s] that is driven through, velocity taken
 ALL_KEPT = 256 * 2**20  # Estimates of a log are all kept if they take at most this much memory [bytes]
 KEPT = ("time", "position", "yaw", "attitude", "twist")  # of every estimate of a longer log
 
-Progress = Callable[[int, int], None]  # Is called with the numbers of samples done and of all
+Progress = Callable[[int, int], None]  # Called with the number of samples done and of all
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +89,11 @@ class LogOdometry:
     degraded: np.ndarray
     """Whether a fault of the inputs enlarged the covariance, (n,) bool."""
     faults: dict[str, int]
-    """How often each kind of fault was met."""
+    """Number of faults by kind."""
     gyro: GyroSignal | None
     """The gyro as it was used; None: not used."""
     knowledge: Knowledge = field(repr=False)
-    """Constant uncertain parameters, and what is known of them along the log."""
+    """Constant uncertain parameters with their covariance along the log."""
     states: np.ndarray = field(repr=False)
     """Estimates (n,), or of a long log the fields `KEPT` of them; units as in `Estimate`."""
     source: Source = field(repr=False)
@@ -264,7 +263,11 @@ def odometry_of(
     vehicle = odometry.vehicle
     check_inputs(log, vehicle)
     rest = at_rest(log, vehicle)
-    signal = gyro_signal(log, vehicle, _turn_rate(odometry.model.model, log)) if gyro else None
+    signal = None
+    if gyro:
+        law: Any = odometry.model.model
+        parts = [twists(law, inputs_between(log, vehicle, a, b))[:, 2] for a, b in windows(0, len(log))]
+        signal = gyro_signal(log, vehicle, np.concatenate(parts))
     options |= {"noise": _noise(motion, log, signal) if noise is None else noise}
     options |= {"measured": [joint for joint in vehicle.joints if joint in log.rates]}
     options |= {"gap": max(0.25, 3.0 * log.report.period)} if "gap" not in options else {}
@@ -287,13 +290,6 @@ def odometry_of(
         drive=source.drive, rest=rest, degraded=degraded, faults=counts.counts, gyro=signal, knowledge=known,
         states=states, source=source, motion=odometry.model,
     )  # fmt: skip
-
-
-def _turn_rate(law: object, log: Log) -> FloatArray:
-    """About the body's z axis by the wheels, (n,) [rad/s]."""
-    assert isinstance(law, (Kinematics, VelocityModel))
-    parts = [twists(law, inputs_between(log, law.vehicle, low, high))[:, 2] for low, high in windows(0, len(log))]
-    return np.concatenate(parts)
 
 
 def _noise(motion: object, log: Log, signal: GyroSignal | None) -> EncoderNoise:

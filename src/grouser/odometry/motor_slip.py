@@ -1,8 +1,8 @@
 """Slip seen in the motors, L §5.1: a wheel that loses its grip speeds up at the same power, or needs less at its speed.
 
 The first is L's [18] for torque-controlled wheels, the second L's own for wheels whose controllers hold the speed. Body
-oscillations make motor torques noisy, L Fig. 4.5: the scatter is learned while driving, and changes are measured in its
-sigmas, sample by sample, and added up over smoothed samples, so that a change within the ripple is found, too.
+oscillations make motor torques noisy, L Fig. 4.5: the scatter is learned while driving, and changes are tested in its
+sigmas, sample by sample, and by a cumulative sum of smoothed samples, which detects a change within the ripple.
 
 Slip measured with passive wheels, L §5.2.1: a wheel without torque turns with the ground and shows its true speed.
 Wheels are switched off one after another in random order, each for 100 ms, with 500 ms between in which all drive. L

@@ -21,17 +21,15 @@ from grouser.motion import MotionModel, Noise
 from grouser.motion.correction import Corrected
 from grouser.motion.slip_surface import Perturbative
 from grouser.motion.velocity import VelocityModel, is_dynamic
-from grouser.odometry.arms import frames_above, wheel_arms
-from grouser.odometry.correction import CorrectionStream
+from grouser.odometry.arms import wheel_arms, wheels_steer
 from grouser.odometry.estimate import Estimate
-from grouser.odometry.inputs import EncoderNoise, FaultCounts, check
-from grouser.odometry.rate_map import RateMap
+from grouser.odometry.inputs import EncoderNoise, FaultCounts, check, fill_joints
+from grouser.odometry.rate_map import CorrectionStream, RateMap
 from grouser.odometry.suspicion import WheelSuspicion, make_suspicion
 from grouser.terrain import Terrain, plane
 from grouser.vehicles import Vehicle, vehicle
 
-ATTITUDE_DRIFT = 0.1  # How fast roll and pitch may change while they are not seen, one sigma [rad/s]
-PITCH, YAW = 1, 2  # Codes of joints that turn about y, z; those of 3 and more slide
+ATTITUDE_DRIFT = 0.1  # Rate of change of roll and pitch while they are not measured, one sigma [rad/s]
 
 Values = ArrayLike | Mapping[str, float]
 
@@ -94,8 +92,7 @@ class Odometry:
         hint = "use grouser.odometry.EncoderNoise(rate=…)"
         self.noise = EncoderNoise() if noise is None else check.instance(noise, EncoderNoise, "noise", hint)
         self.planar = bool(planar)
-        self._index = {name: j for j, name in enumerate(self.vehicle.joints)}
-        self._settings = np.zeros((), state.SETTINGS)
+        self._settings = s = np.zeros((), state.SETTINGS)
         self._table = self._joint_table(measured, stops)
         self._contact = np.zeros(self.vehicle.n_wheels)
         self._arms = wheel_arms(self.vehicle)
@@ -104,14 +101,16 @@ class Odometry:
         self._map: RateMap | None = None
         self._correction: CorrectionStream | None = None
         self._set_contacts(contact_angles)
-        self._usual = self._contact.copy(), int(self._settings["contacts"]), int(self._settings["contacts_known"])
+        self._usual = self._contact.copy(), int(s["contacts"]), int(s["contacts_known"])
         self._contacts_given = False
         self._set_numbers(slip_scale, gap, acceleration, process_noise)
         if pitch_rate is None:
             pitch_rate = self._options["pitch_rate"] = "attitude" if isinstance(model, (str, Vehicle)) else "wheels"
-        self._settings["pitch_measured"] = _chosen("pitch_rate", pitch_rate, ("wheels", "attitude"))
-        self._settings["bogies_held"] = _chosen("bogies", bogies, ("free", "held"))
-        self._set_geometry()
+        s["pitch_measured"] = _chosen("pitch_rate", pitch_rate, ("wheels", "attitude"))
+        s["bogies_held"] = _chosen("bogies", bogies, ("free", "held"))
+        place = self.vehicle.wheel_positions
+        s["contact_height"], s["span"] = np.mean(place[:, 2] - self.vehicle.arrays.radius), np.ptp(place[:, 0])
+        s["skids"] = s["span"] > 0.0 and not wheels_steer(self.vehicle)
         nj = self.vehicle.n_joints
         self._joints = self._table.copy()
         self._memory, self._last = np.zeros((), state.MEMORY), np.zeros((), state.ESTIMATE)
@@ -133,7 +132,7 @@ class Odometry:
 
     @property
     def faults(self) -> dict[str, int]:
-        """How often each kind of fault was met: {kind: count}."""
+        """Number of faults by kind: {kind: count}."""
         return dict(self._faults.counts)
 
     def reset(self, *, position: ArrayLike = (0.0, 0.0, 0.0), yaw: float = 0.0) -> None:
@@ -172,8 +171,8 @@ class Odometry:
         return other
 
     def doubt(self, odds: ArrayLike) -> None:
-        """What another source says of the wheels, (nw,): logarithm of the odds that each slips, such as
-        `MotorSlip.evidence`; it helps to decide which of several wheels it is, until it is given again."""
+        """Evidence of another source, (nw,): logarithm of the odds that each wheel slips, such as
+        `MotorSlip.evidence`; it helps to decide which of several wheels slips, until it is given again."""
         self._doubt[:] = check.array(odds, "doubt", self._contact.shape)
 
     def begin_faults(self, logged: set[str]) -> None:
@@ -198,8 +197,8 @@ class Odometry:
         """
         try:
             self._time[0] = t
-            self._fill(self._rates, rates, "rates")
-            self._fill(self._angles, self._missing if angles is None else angles, "angles")
+            fill_joints(self._rates, self.vehicle, rates, "rates")
+            fill_joints(self._angles, self.vehicle, self._missing if angles is None else angles, "angles")
             self._given[0][0] = attitude is not None
             if attitude is not None:
                 self._attitude[0], self._attitude[1] = cast(Any, attitude)
@@ -208,8 +207,8 @@ class Odometry:
                 self._gyro[0], self._gyro[1], self._gyro[2] = cast(Any, gyro)
         except (TypeError, ValueError, OverflowError) as reason:
             raise OdometryError(
-                f"a sample of odometry at t = {t!r:.40}: {reason}; it takes a time, {len(self._index)} rates, angles,"
-                " (roll, pitch) and three turn rates, all numbers"
+                f"a sample of odometry at t = {t!r:.40}: {reason}; it takes a time, {self.vehicle.n_joints} rates and"
+                " angles, (roll, pitch) and three turn rates, all numbers"
             ) from None
         if contact_angles is not None:
             self._give_contacts(contact_angles)
@@ -246,7 +245,7 @@ class Odometry:
         time (n,), rates and angles (n, nj), attitude (n, 2), gyro (n, 3), as of `update`. Returns a structured array
         (n,) whose fields are the properties of `Estimate`; `Estimate.rows` makes these.
         """
-        n, nj = len(time), len(self._index)
+        n, nj = len(time), self.vehicle.n_joints
         given = {"rates": (rates, nj), "angles": (angles, nj), "attitude": (attitude, 2), "gyro": (gyro, 3)}
         for name, (values, width) in given.items():
             if values is not None and np.shape(values) != (n, width):
@@ -273,20 +272,6 @@ class Odometry:
             self._faults.add(faults, time, out, self.vehicle)
             self._estimate = Estimate(out[-1:].copy().view(np.float64))
         return out
-
-    def _fill(self, into: FloatArray, values: Any, name: str) -> None:
-        if getattr(values, "shape", None) != into.shape:  # an array of the right shape first: it is what robots send
-            if isinstance(values, Mapping):
-                into[:] = np.nan
-                for joint, value in values.items():
-                    if joint not in self._index:
-                        self.vehicle.joint_index(joint)  # raises with the names of the joints
-                    into[self._index[joint]] = value
-                return
-            values = np.asarray(values, dtype=np.float64)
-            if values.shape != into.shape:
-                raise OdometryError(f"{name}: has shape {values.shape}, needs {into.shape}, one per joint")
-        into[:] = values
 
     def _give_contacts(self, angles: ArrayLike) -> None:
         if self.planar:
@@ -363,17 +348,8 @@ class Odometry:
         if isinstance(model, Corrected):
             self._correction = CorrectionStream(model)
 
-    def _set_geometry(self) -> None:
-        """Where the contacts are, and whether wheels must slide for the vehicle to turn."""
-        vehicle, s = self.vehicle, self._settings
-        place, a = vehicle.wheel_positions, vehicle.arrays
-        s["contact_height"], s["span"] = np.mean(place[:, 2] - a.radius), np.ptp(place[:, 0])
-        s["skids"] = s["span"] > 0.0 and not any(
-            a.joint[f] == YAW for wheel in a.wheel for f in frames_above(vehicle, wheel)
-        )
-
     def _pack(self) -> None:
-        """What the kernel is called with, and views of the sample's fields: writing them one by one is faster."""
+        """Arguments of the kernel, and views of the sample's fields: writing them one by one is faster."""
         sense = self._sense
         self._time, self._attitude, self._gyro = sense["time"], sense["attitude"][0], sense["gyro"][0]
         self._given, self._words = (sense["attitude_given"], sense["gyro_given"]), self._out.view(np.float64)

@@ -1,4 +1,4 @@
-"""The simple odometries sample by sample: velocity as a linear map of the joint rates."""
+"""The simple odometries sample by sample: velocity as a linear map of the joint rates, and its learned correction."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError, OdometryError
+from grouser.motion.correction import HISTORY, Corrected, change_over
 from grouser.motion.planar import Bicycle, DifferentialDrive, FourNumbers, nominal_model
 from grouser.motion.slip_surface import Perturbative
 from grouser.motion.velocity import Inputs, VelocityModel
@@ -93,3 +94,39 @@ class RateMap:
         filled: FloatArray = np.take_along_axis(rows, np.maximum.accumulate(known, axis=0), axis=0)[1:]
         self._last = filled[-1]
         return filled
+
+
+class CorrectionStream:
+    """Velocities that a learned correction adds to samples, from the wheel velocities of the last second."""
+
+    def __init__(self, model: Corrected) -> None:
+        """For the model of a fit."""
+        self._model = model
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the last second."""
+        self._past = np.zeros((0, 3))
+
+    def continue_from(self, other: CorrectionStream) -> None:
+        """Take over the last second of another."""
+        self._past = other._past.copy()
+
+    def extra(self, time: FloatArray, rates: FloatArray, maps: FloatArray) -> FloatArray:
+        """Velocities (n, 6) to add at times (n,), for rates (n, nj) and maps (n or 1, 6, nj) to the wheels' velocity.
+
+        Zero for samples that do not determine the wheels' velocity; they are no part of the history.
+        """
+        moved = np.where(np.isfinite(rates), rates, 0.0)
+        rows = np.stack([time, *(np.einsum("nj,nj->n", *np.broadcast_arrays(maps[:, i], moved)) for i in (3, 2))], 1)
+        good = np.isfinite(rows).all(axis=1)
+        rows = np.concatenate([self._past, rows[good]])
+        out = np.zeros((len(time), 6))
+        if good.any():
+            changes = change_over(rows[:, 0], rows[:, 1:], HISTORY)
+            new = slice(len(self._past), None)
+            out[good] = self._model.extra(rows[new, 1], rows[new, 2], *changes[new].T)
+            # One sample before the last second is needed to interpolate at its start.
+            older = np.flatnonzero(rows[:, 0] <= rows[-1, 0] - HISTORY)
+            self._past = rows[older[-1] if len(older) else 0 :]
+        return out

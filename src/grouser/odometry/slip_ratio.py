@@ -29,9 +29,8 @@ def wheel_slip(rim_speed: ArrayLike, speed: ArrayLike, *, threshold: float = THR
     Zero where the rim is not faster than the threshold. 1 is a wheel that turns on the spot, 0 one that rolls; a braked
     wheel is negative, without bound.
     """
-    rim, v = np.broadcast_arrays(np.asarray(rim_speed, dtype=np.float64), np.asarray(speed, dtype=np.float64))
-    fast = np.abs(rim) > check.not_negative(threshold, "threshold")
-    return np.where(fast, (rim - v) / np.where(fast, rim, 1.0), 0.0)
+    rim = np.asarray(rim_speed, dtype=np.float64)
+    return ratio(rim - np.asarray(speed, dtype=np.float64), rim, check.not_negative(threshold, "threshold"))
 
 
 def body_slip(slip: ArrayLike, odometry: ArrayLike, *, threshold: float = THRESHOLD) -> FloatArray:
@@ -39,17 +38,20 @@ def body_slip(slip: ArrayLike, odometry: ArrayLike, *, threshold: float = THRESH
 
     Zero where the odometry is not faster than the threshold.
     """
-    size, speed = _norms(slip, odometry)
-    fast = speed > check.not_negative(threshold, "threshold")
-    return np.where(fast, size / np.where(fast, speed, 1.0), 0.0)
+    return ratio(*_norms(slip, odometry), check.not_negative(threshold, "threshold"))
 
 
 def travel_slip(slip: ArrayLike, odometry: ArrayLike, *, threshold: float = THRESHOLD) -> FloatArray:
     """Slip along the way the odometry goes, with sign: > 0 slips, < 0 skids; as `body_slip` otherwise."""
     _, speed = _norms(slip, odometry)
-    s, v = np.asarray(slip, dtype=np.float64), np.asarray(odometry, dtype=np.float64)
-    fast = speed > check.not_negative(threshold, "threshold")
-    return np.where(fast, -(s * v).sum(axis=-1) / np.where(fast, speed, 1.0) ** 2, 0.0)
+    direction = ratio(odometry, speed[..., None], check.not_negative(threshold, "threshold"))
+    return ratio(-(np.asarray(slip) * direction).sum(axis=-1), speed, threshold)
+
+
+def ratio(part: ArrayLike, whole: FloatArray, threshold: ArrayLike) -> FloatArray:
+    """part/whole where |whole| is above a threshold, else 0."""
+    fast = np.abs(whole) > threshold
+    return np.where(fast, np.asarray(part) / np.where(fast, whole, 1.0), 0.0)
 
 
 def _norms(slip: ArrayLike, odometry: ArrayLike) -> tuple[FloatArray, FloatArray]:

@@ -122,7 +122,6 @@ def bogie_angle(
     motor: float | None,
     deflection: float | None = None,
     *,
-    motor_age: float = 0.0,
     spring_age: float = 0.0,
     fresh: float = 0.1,
 ) -> BogieAngle:
@@ -133,11 +132,10 @@ def bogie_angle(
     limit = check.positive(fresh, "fresh")
     if motor is None or not math.isfinite(motor):
         return BogieAngle(math.nan, 0.0, "none", "the motor's angle is missing")
-    late = f", {motor_age:.3g} s old" if motor_age > limit else ""
     if deflection is None or not math.isfinite(deflection):
         reason = "the spring's deflection is not measured; it is small"
     elif spring_age > limit:
         reason = f"the spring's deflection is {spring_age:.3g} s old"
     else:
-        return BogieAngle(float(motor + deflection), 0.0, "motor and spring", f"both are measured{late}")
-    return BogieAngle(float(motor), 0.0, "motor", reason + late)
+        return BogieAngle(float(motor + deflection), 0.0, "motor and spring", "both are measured")
+    return BogieAngle(float(motor), 0.0, "motor", reason)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
-from grouser._kernels.odometry.suspects import SIZES, Suspicion
+from grouser._kernels.odometry.state import SIZES, Suspicion
+from grouser.odometry.arms import wheels_steer
 from grouser.odometry.inputs import check
 from grouser.vehicles import Vehicle
 
-STEER = 2  # Code of a joint that turns about z
 SIDESLIP, SIDESLIP_SKID = 0.03, 1.0  # Ordinary sideslip where wheels steer, and where they do not
 COUPLING = 1e-3  # One sigma of the rate of a rigid coupling [rad/s or m/s]
 SPRUNG = 0.3  # and of a sprung one
@@ -46,40 +46,24 @@ class WheelSuspicion:
 
 def make_suspicion(vehicle: Vehicle, given: WheelSuspicion | bool) -> Suspicion:
     """State of the suspicion of a vehicle's wheels: nothing is suspected yet."""
-    chosen = given
-    if isinstance(given, bool):
-        chosen = WheelSuspicion()
+    chosen = WheelSuspicion() if isinstance(given, bool) else given
     rules: WheelSuspicion = check.instance(chosen, WheelSuspicion, "suspicion", "use True, False or WheelSuspicion(…)")
-    arrays = vehicle.arrays
     nw, nj, nc = vehicle.n_wheels, vehicle.n_joints, len(vehicle.couplings)
-    skid = not any(arrays.joint[f] == STEER for w in arrays.wheel for f in _chain(arrays, int(w)))
+    skid = not wheels_steer(vehicle)
     member = np.eye(nw, dtype=np.int64)
     if skid and nw > 2:
         side = np.sign(vehicle.wheel_positions[:, 1])
         member = np.concatenate([member, [side > 0.0, side < 0.0]]).astype(np.int64)
-    made: Any = Suspicion.zeros(
-        n_suspects=len(member), nw=nw, nc=nc, nj=nj, nv=6 + nj, rows=3 * nw + nc + 3 + nj
-    )  # fmt: skip
+    made = Suspicion.zeros(n_suspects=len(member), nw=nw, nc=nc, nj=nj, nv=6 + nj, rows=3 * nw + nc + 3 + nj)
     made.member[:] = member
     made.coupling_sigma[:] = [COUPLING if one.is_rigid else SPRUNG for one in vehicle.couplings]
     made.angle_rate[:] = np.nan
-    sideslip = rules.sideslip
-    if sideslip is None:
-        sideslip = SIDESLIP_SKID if skid else SIDESLIP
+    usual = SIDESLIP_SKID if skid else SIDESLIP
     values = {
-        "on": given is not False and nw <= 60, "skid": skid, "slip": rules.slip, "sideslip": sideslip,
+        "on": given is not False and nw <= 60, "skid": skid, "slip": rules.slip, "sideslip": rules.sideslip or usual,
         "lift": rules.lift, "smallest": rules.smallest, "hold": rules.hold,
         "alarm": 3600.0 * rules.hours * 2 * SIZES * len(member),
     }  # fmt: skip
     for name, value in values.items():
         made.rules[name] = value
     return cast(Suspicion, made)
-
-
-def _chain(arrays: Any, frame: int) -> list[int]:
-    """Frames from a wheel to the body."""
-    out = []
-    while frame > 0:
-        out.append(frame)
-        frame = int(arrays.parent[frame])
-    return out

@@ -1,8 +1,8 @@
 """Slip of a single wheel, found because its rate disagrees with the other wheels: L §5.1.
 
-Forward kinematics of the other wheels gives the body's velocity, inverse kinematics the rate this wheel ought to have.
-What it has beyond that, over its standard deviation, is tested against a normal distribution. Slip that all wheels
-share is not seen here: for that see the slip models of the body.
+Forward kinematics of the other wheels gives the body's velocity, inverse kinematics the expected rate of this wheel.
+The residual over its standard deviation is tested against a normal distribution. Slip that all wheels share is not
+observable here: see the slip models of the body.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class WheelSlipDetector:
 
         rate_noise: of wheel rates [rad/s], the LRU's by default; slip, sideslip, lift: ordinary scatter of a contact's
         velocity along, across and off the ground, parts of the rim speed; more sideslip for skid-steered vehicles.
-        turn_noise: of the gyro [rad/s]; false_alarm: how often a wheel that rolls may be called slipping.
+        turn_noise: of the gyro [rad/s]; false_alarm: probability that a wheel that rolls is reported as slipping.
         """
         self.vehicle = check.instance(vehicle, Vehicle, "vehicle", "use grouser.vehicle(name)")
         self._rate_noise = check.positive(rate_noise, "rate_noise")

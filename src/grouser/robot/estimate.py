@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from grouser import rotation
 from grouser.checks import FloatArray
 from grouser.fusion.estimate import FusionEstimate
-from grouser.odometry.estimate import Estimate, pose_rows, twist_rows
+from grouser.odometry.estimate import Estimate, PoseEstimate
 
 ALARMS = ("stuck", "sliding", "ground_changed")
 """Alarms of the monitor, each a field of the estimate that is true while it holds."""
 
 
 @dataclass(frozen=True, eq=False)
-class RobotEstimate:
+class RobotEstimate(PoseEstimate):
     """Pose and velocity of the body's origin with their covariances, and what they are based on."""
 
     time: float
@@ -53,14 +55,9 @@ class RobotEstimate:
     @property
     def yaw(self) -> float:
         """Heading [rad]."""
-        return float(rotation.to_rpy(rotation.from_quaternion(self.quaternion))[2])
+        return float(rotation.yaw_of(self.quaternion))
 
-    def ros_pose_covariance(self) -> FloatArray:
-        """Covariance of geometry_msgs/PoseWithCovariance, (36,) row by row, in world axes; as `Estimate` has it."""
-        return pose_rows(self.pose_covariance, self.quaternion)
-
-    def ros_twist_covariance(self) -> FloatArray:
-        """Covariance of geometry_msgs/TwistWithCovariance, (36,) row by row: v, then ω, in body axes (child frame)."""
-        if self.fused is None and self.wheels is not None:
-            return self.wheels.ros_twist_covariance()
-        return twist_rows(self.twist_covariance)
+    @property
+    def observed(self) -> np.ndarray:
+        """Which of the six velocities (ω, v) are observed, (6,) of bool: all by the filter, else as the wheels do."""
+        return np.ones(6, np.bool_) if self.fused is not None or self.wheels is None else self.wheels.observed

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grouser.checks import FloatArray
+import numpy as np
+
 from grouser.errors import LogError
-from grouser.kinematics import Kinematics
 from grouser.logs.events import roles_of
 from grouser.logs.log import Log
 from grouser.logs.manifest import Manifest, load_manifest
@@ -19,12 +19,12 @@ from grouser.logs.read import read_log
 from grouser.logs.stream import Stream, open_stream
 from grouser.motion.fit import Fit
 from grouser.motion.model import MotionModel
+from grouser.odometry.compare import uncalibrated
 from grouser.odometry.judge import Judgement, judge
 from grouser.odometry.log import LogOdometry, odometry_of
 from grouser.robot.from_manifest import settings_of, start_of
 from grouser.robot.replay import Replayed, replay
 from grouser.robot.robot import Robot
-from grouser.vehicles.catalog import vehicle
 
 ABSOLUTE = "the estimate uses positions or headings of the world, so errors of one stretch are not those it began with"
 SELF = "the poses are also measurements of the estimate, so these errors are not held out"
@@ -82,22 +82,15 @@ def fuse_log(
     table = read_log(file, manifest=for_table(given)) if log is None else log
     if is_bag(file) and (turned := [one for one in table.report.problems if one.key == "robot.imu_rpy"]):
         raise LogError(f"{file.name}, {turned[0]}; its messages are replayed in their own axes")
-    motion = fit.model if fit is not None else _uncalibrated(table)
+    motion = fit.model if fit is not None else uncalibrated(table)
     stream = open_stream(file, given, motion.vehicle.joints, table)
     has_gps = roles_of(given).gps is not None or given.pose_use == "gps"
     started = start_of(stream.events(), stream.mounts.antenna.p_body_sensor) if has_gps else None
-    position: FloatArray | tuple[float, float, float] = (0.0, 0.0, 0.0)
-    yaw, sigma = 0.0, None
-    if started is not None:
-        position, yaw, sigma = started
+    position, yaw, sigma = started or (np.zeros(3), 0.0, None)
     settings = settings_of(given, stream.mounts, motion, log=table, imu=stream.imu_noise(), start=sigma)
     robot = Robot(motion if fit is None else fit, settings, position=position, yaw=yaw)
     total = len(table) * (2 if table.gyro is not None else 1)
-
-    def report(done: int) -> None:
-        if progress is not None:
-            progress(min(done, total), total)
-
+    report = None if progress is None else lambda done: progress(min(done, total), total)
     done = replay(robot, stream.events(), table, motion, zero=stream.zero, progress=report)
     wheels = odometry_of(motion if fit is None else fit, table, quiet=True)
     judged = baseline = None
@@ -112,11 +105,3 @@ def for_table(manifest: Manifest) -> Manifest:
     if manifest.robot.R_body_imu is None or manifest.time.column is not None:
         return manifest
     return manifest.model_copy(update={"gyro": None, "acceleration": None})
-
-
-def _uncalibrated(log: Log) -> MotionModel:
-    from grouser.errors import RobotError
-
-    if log.vehicle is None:
-        raise RobotError(f"{log.name}: its manifest names no vehicle; name it there, vehicle = '…', or give a fit")
-    return MotionModel(model=Kinematics(vehicle(log.vehicle)), sensor=log.sensor)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from grouser._compile.struct import views
 from grouser._kernels.robot import monitor as kernels
 from grouser._kernels.robot.monitor_memory import (
     FIX,
@@ -29,13 +30,17 @@ from grouser._kernels.robot.monitor_memory import (
     WHEELS,
     MonitorDrive,
 )
+from grouser.checks import FloatArray
 from grouser.errors import OdometryError
 from grouser.robot.monitor_settings import MonitorSettings, check
+
+LONGEST = 1.0
+"""Steps of another odometry that last longer are no velocity [s]."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What one test says at present; true while there is an alarm."""
+    """Present result of one test; true while there is an alarm."""
 
     active: bool
     """Whether there is an alarm."""
@@ -91,16 +96,12 @@ class Monitor:
         self.settings = check.instance(given, MonitorSettings, "settings", "use MonitorSettings(…)")
         self._memory = self.settings.memory()
         self._one = MonitorDrive(events=np.zeros(1, SAMPLE), trace=np.zeros(1, TRACE))
-        self._none = np.zeros(0, TRACE)
         self._bind()
-        kernels.feed(self._memory, MonitorDrive(events=np.zeros(0, SAMPLE), trace=self._none))  # compiles
+        kernels.feed(self._memory, MonitorDrive(events=np.zeros(0, SAMPLE), trace=np.zeros(0, TRACE)))  # compiles
 
     def _bind(self) -> None:
-        """Fields of the records as arrays: attributes of a NumPy record cost microseconds."""
-        plain = self._one.events.view(np.ndarray)
-        self._event = {name: plain[name].reshape(plain.dtype[name].shape) for name in SAMPLE.names or ()}
-        state = np.frombuffer(self._memory.state, dtype=STATE)
-        self._state = {name: state[name][0] for name in ("alarmed", "ratio", "since")}
+        self._event = views(self._one.events)
+        self._state = views(np.frombuffer(self._memory.state, dtype=STATE))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -175,10 +176,8 @@ class Monitor:
 
     def feed(self, events: Any, rows: int = 0) -> Any:
         """Many events at once, records of `SAMPLE`; returns the trace of the first `rows` blocks."""
-        trace = np.zeros(rows, TRACE)
-        drive = MonitorDrive(events=events, trace=trace)
-        written = kernels.feed(self._memory, drive)
-        return drive.trace[:written]
+        drive = MonitorDrive(events=events, trace=np.zeros(rows, TRACE))
+        return drive.trace[: kernels.feed(self._memory, drive)]
 
     def _condition(self, kind: int) -> Condition:
         active = bool(self._state["alarmed"][kind])
@@ -210,3 +209,40 @@ class Monitor:
         if not math.isfinite(self._event["time"]):
             return
         kernels.feed(self._memory, self._one)
+
+
+class Watch:
+    """Feeds a monitor with the signals of the chain in the order in which they come; late ones are left out."""
+
+    def __init__(self, settings: MonitorSettings) -> None:
+        self.monitor = Monitor(settings)
+        self._newest = -math.inf
+        self._velocity, self._sigma = math.nan, 0.0
+
+    def joints(self, t: float, speed: float, turn: float, rates: FloatArray, currents: FloatArray | None) -> None:
+        """Speed [m/s] and yaw rate [rad/s] by the wheels at time t [s]; currents count as positive where they drive."""
+        if not t > self._newest or not (math.isfinite(speed) and math.isfinite(turn)):
+            return
+        self._newest = t
+        current = math.nan
+        if currents is not None:
+            driving = currents * np.sign(rates)
+            current = float(np.nansum(driving)) if np.isfinite(driving).any() else math.nan
+        self.monitor.update(t, speed, turn, current=current, velocity=self._velocity, velocity_sigma=self._sigma)
+        self._velocity, self._sigma = math.nan, 0.0
+
+    def step(self, t_from: float, t_to: float, position: ArrayLike, covariance: ArrayLike) -> None:
+        """A step of another odometry (3,) [m] is a velocity that the next wheel sample is compared with."""
+        seconds = t_to - t_from
+        if not 0.0 < seconds <= LONGEST or t_to < self._newest - LONGEST:
+            return
+        ahead, variance = float(np.asarray(position)[0]), float(np.asarray(covariance)[3, 3])
+        if math.isfinite(ahead) and 0.0 <= variance < math.inf:
+            self._velocity, self._sigma = ahead / seconds, math.sqrt(variance) / seconds
+
+    def fix(self, t: float, position: ArrayLike, covariance: ArrayLike) -> None:
+        """A GPS position [m] at time t [s]."""
+        place, spread = np.asarray(position, dtype=np.float64)[:2], np.asarray(covariance, dtype=np.float64)
+        sigma = math.sqrt(max(float(spread[0, 0]), float(spread[1, 1]), 0.0))
+        if np.isfinite(place).all() and math.isfinite(sigma):
+            self.monitor.fix(t, place, sigma)

@@ -89,9 +89,7 @@ class MonitorSettings:
             else:
                 object.__setattr__(self, field.name, check.positive(value, name))
         for name, least, most in (("slip", 0.02, 0.3), ("block", 0.02, 0.5), ("turn_ratio", 0.2, 3.0)):
-            value = getattr(self, name)
-            if not least <= value <= most:
-                raise OdometryError(f"monitor {name}: {value:g} is not from {least:g} to {most:g}")
+            check.number(getattr(self, name), f"monitor {name}", low=least, high=most, unit="")
 
     def replace(self, **changes: object) -> MonitorSettings:
         """A copy with some fields changed."""
@@ -125,7 +123,7 @@ class MonitorSettings:
 
     def _motion_with_grip(self) -> dict[str, FloatArray]:
         """Grid and chances of m, the share of the wheels' motion: with grip, digging in, stuck, getting free."""
-        m = _shares()
+        m = SHARES
         width = np.full(CELLS, m[1] - m[0])
         # With grip the motion is as steady as without, so that a calm drive is no evidence: mostly it stays, or moves
         # to a cell near by that is not less usual, and now and then it is drawn again: within the correlation time of
@@ -187,13 +185,13 @@ def _shifts() -> FloatArray:
     return np.array([one for one in product(*sizes) if any(one)])
 
 
-def _shares() -> FloatArray:
-    return np.linspace(-0.1, 1.1, CELLS)
+SHARES = np.linspace(-0.1, 1.1, CELLS)
+"""Grid of m, the share of the wheels' motion."""
 
 
 def _levels_by_share() -> dict[str, FloatArray]:
     """Yaw rate, current and vibration in the cells of m: those of a stuck robot below 0.2, the usual ones above 0.6."""
-    m = _shares()
+    m = SHARES
     moves = np.clip((m - STUCK_SHARE) / 0.4, 0.0, 1.0)
     return {
         "turn_share": (1.0 - moves) * np.clip(m, 0.0, 1.0) + moves,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -16,11 +17,10 @@ from grouser.logs.log import Log
 from grouser.motion.model import MotionModel
 from grouser.motion.spread import SAME_GROUND
 from grouser.odometry.gyro import at_rest
-from grouser.odometry.knowledge import knowledge_of
 from grouser.odometry.log import LogOdometry
 from grouser.odometry.log_source import Source
-from grouser.robot.give import give
-from grouser.robot.robot import Robot
+from grouser.odometry.systematic import knowledge_of
+from grouser.robot.robot import Robot, give
 from grouser.rotation import from_quaternion, from_rpy, to_quaternion, to_rpy
 
 COPIED = ("time", "position", "quaternion", "twist", "twist_covariance", "pose_covariance")
@@ -49,7 +49,7 @@ class Span:
 
 @dataclass(frozen=True, eq=False)
 class Replayed:
-    """What the chain made of a log."""
+    """Estimates of the chain along a log."""
 
     run: LogOdometry
     """The estimate at the samples of the log, as it was when they came; its covariance is all of it."""
@@ -58,7 +58,7 @@ class Replayed:
     events: dict[str, int]
     """Number of events by kind."""
     aligned: float | None
-    """When the IMU was aligned [s], so that the estimate is the filter's; None: never, it is the wheels' all along."""
+    """When the IMU was aligned [s], so that the estimate is the filter's; None: never, it is that of the wheels."""
 
 
 def replay(
@@ -72,7 +72,7 @@ def replay(
     """
     kept: list[tuple[float, Any]] = []
     counts: dict[str, int] = {}
-    spans = _Spans()
+    named: list[tuple[float, set[tuple[str, str]]]] = []
     aligned: float | None = None
     for number, event in enumerate(events):
         give(robot, event)
@@ -82,7 +82,7 @@ def replay(
             if estimate is not None:
                 t = estimate.time - zero
                 kept.append((t, _row(estimate)))
-                spans.see(t, estimate)
+                named.append((t, {(what, str(name)) for what in NAMED for name in getattr(estimate, what)}))
                 if aligned is None and estimate.fused is not None:
                     aligned = t
         if progress is not None and number % SEEN == 0:
@@ -105,8 +105,8 @@ def replay(
         for one in robot.monitor.alarms
     ]
     absent = {name for name, kinds in SOURCES.items() if not kinds & set(counts)}
-    named = [span for span in spans.done() if span.what != "degraded" or span.name not in absent]
-    found = sorted([*named, *alarms], key=lambda span: (span.start, span.what, span.name))
+    spans = [span for span in _spans(named) if span.what != "degraded" or span.name not in absent]
+    found = sorted([*spans, *alarms], key=lambda span: (span.start, span.what, span.name))
     return Replayed(run, tuple(found), counts, aligned)
 
 
@@ -140,27 +140,12 @@ def _at(t: FloatArray, times: FloatArray, rows: np.ndarray) -> np.ndarray:
     return result
 
 
-class _Spans:
-    """Collects from when to when estimates named something."""
-
-    def __init__(self) -> None:
-        self._open: dict[tuple[str, str], list[float]] = {}
-        self._closed: list[Span] = []
-
-    def see(self, t: float, estimate: Any) -> None:
-        """An estimate of a time [s]."""
-        now = {(what, str(name)) for what in NAMED for name in getattr(estimate, what, ())}
-        for key in now:
-            self._open.setdefault(key, [t, t])[1] = t
-        for key in [key for key in self._open if key not in now]:
-            self._close(key)
-
-    def _close(self, key: tuple[str, str]) -> None:
-        start, end = self._open.pop(key)
-        self._closed.append(Span(*key, start, end))
-
-    def done(self) -> list[Span]:
-        """All of them."""
-        for key in list(self._open):
-            self._close(key)
-        return self._closed
+def _spans(named: Iterable[tuple[float, set[tuple[str, str]]]]) -> list[Span]:
+    """Times in which successive estimates, each of a time [s], named something."""
+    begun: dict[tuple[str, str], list[float]] = {}
+    done: list[Span] = []
+    for t, names in [*named, (math.nan, set())]:
+        done += [Span(*key, *begun.pop(key)) for key in list(begun) if key not in names]
+        for key in names:
+            begun.setdefault(key, [t, t])[1] = t
+    return done

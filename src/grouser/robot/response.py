@@ -1,4 +1,4 @@
-"""What a rover does about an alarm: it stops, and it is offered a way back along its ruts."""
+"""Response to an alarm: the rover stops, and a way back along its tracks is proposed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from grouser import rotation
 from grouser.checks import FloatArray
@@ -23,7 +22,7 @@ GRIP = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Recovery:
-    """A way out: back along the path that the robot came, where its wheels had grip, then away from it."""
+    """A recovery manoeuvre: back along the driven path, where the wheels had grip, then away from it."""
 
     waypoints: FloatArray
     """Poses (n, 3) to drive through in reverse: x, y [m], yaw [rad]. The first is where the robot is."""
@@ -53,8 +52,8 @@ class Response:
         self.speed = check.positive(speed, "response speed")
         self.distance = check.positive(distance, "response distance")
         self.spacing = check.positive(spacing, "response spacing")
-        if self.distance > 0.5 * KEPT * self.spacing:
-            most = 0.5 * KEPT * self.spacing
+        most = 0.5 * KEPT * self.spacing
+        if self.distance > most:
             raise OdometryError(f"response distance: {self.distance:g} m at this spacing is above {most:g} m")
         self._path = np.zeros((KEPT, 5))  # ring of t, x, y, yaw, share of the wheels' motion
         self._count = 0
@@ -106,24 +105,19 @@ class Response:
         back = back[: int(np.searchsorted(way, self.distance)) + 1]
         if len(back) < 2:
             return None
-        return Recovery(waypoints=back, commands=self._commands(back), away=self._away(back))
+        commands = self._commands(back)
+        # A turn of 0.5 rad off the old path, away from the side to which the robot turned
+        turned = float(rotation.wrapped(back[0, 2] - back[-1, 2]))
+        forward = -self.speed if commands[0, 0] > 0.0 else self.speed
+        return Recovery(waypoints=back, commands=commands, away=(forward, -0.25 if turned > 0.0 else 0.25, 2.0))
 
-    def _commands(self, back: ArrayLike) -> FloatArray:
+    def _commands(self, poses: FloatArray) -> FloatArray:
         """Steps from waypoint to waypoint: arcs in reverse with bounded speed."""
-        poses = np.asarray(back)
         step = np.diff(poses[:, :2], axis=0)
         length = np.hypot(step[:, 0], step[:, 1])
         turn = rotation.wrapped(np.diff(poses[:, 2]))
         # Sign of the step along the heading between: a path that was driven in reverse is left forwards.
         heading = poses[:-1, 2] + 0.5 * turn
         ahead = np.where(step[:, 0] * np.cos(heading) + step[:, 1] * np.sin(heading) > 0.0, 1.0, -1.0)
-        duration = np.maximum(length / self.speed, np.abs(turn) / 0.5)
-        duration = np.maximum(duration, 1e-3)
+        duration = np.maximum(np.maximum(length / self.speed, np.abs(turn) / 0.5), 1e-3)
         return np.stack([ahead * length / duration, turn / duration, duration], axis=1)
-
-    def _away(self, back: ArrayLike) -> tuple[float, float, float]:
-        """A turn of 0.5 rad off the old path, away from the side to which the robot turned."""
-        poses = np.asarray(back)
-        turned = float(rotation.wrapped(poses[0, 2] - poses[-1, 2]))
-        forward = -1.0 if float(self._commands(back)[0, 0]) > 0.0 else 1.0
-        return forward * self.speed, -0.25 if turned > 0.0 else 0.25, 2.0

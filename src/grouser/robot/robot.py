@@ -1,4 +1,10 @@
-"""The chain on board: signals by name and stamp in, one pose with covariance out."""
+"""The chain on board: signals by name and stamp in, one pose with covariance out.
+
+Its state can be taken as plain arrays, so that another chain continues from it. It is what a snapshot of the chain
+holds, with its clock, without the signals that are kept for a replay: what comes late to the second chain is not
+replayed before its beginning. A pause of some seconds is a silence for the chain: its motion is extrapolated with a
+larger covariance. After a longer one it continues as if its clock was set: no motion.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grouser import rotation
+from grouser._compile.struct import views
 from grouser._kernels.fusion.memory import ESTIMATE as FUSED
 from grouser._kernels.fusion.memory import EVENT, PARAMETERS, WHEELS
 from grouser._kernels.motion.correction import SURFACE, CorrectionTable
@@ -19,18 +26,19 @@ from grouser._kernels.robot import chain as kernels
 from grouser._kernels.robot.memory import COUNTED, NOTHING, PRESENT, Chain
 from grouser.checks import FloatArray
 from grouser.errors import RobotError
-from grouser.fusion.filter import Fusion, Innovations, _fields
+from grouser.fusion.filter import Fusion, Innovations
 from grouser.kinematics import Kinematics
 from grouser.motion.correction import Corrected
 from grouser.odometry.estimate import Estimate
-from grouser.odometry.inputs import FAULTS
+from grouser.odometry.inputs import FAULTS, fill_joints
 from grouser.odometry.odometry import Odometry
 from grouser.robot.estimate import RobotEstimate
+from grouser.robot.monitor import Watch
 from grouser.robot.settings import RobotSettings, check
 from grouser.robot.slip_states import slip_states, with_wander
-from grouser.robot.watch import Watch
 
 if TYPE_CHECKING:
+    from grouser.logs.events import Event
     from grouser.logs.manifest import Manifest
 
 SNAPSHOTS = 12  # kept; the delay holds `PER_DELAY` of them
@@ -51,7 +59,7 @@ class _Filter(Fusion):
         """Send all events through a chain."""
         incoming, estimate = np.zeros(1, EVENT), np.zeros(1, FUSED)
         chain.repoint(incoming=incoming, estimate=estimate)
-        self._chain, self._event, self._row = chain, _fields(incoming), _fields(estimate)
+        self._chain, self._event, self._row = chain, views(incoming), views(estimate)
 
     def _take_event(self) -> None:
         kernels.put(self._chain)
@@ -101,7 +109,8 @@ class Robot:
         self._watch = Watch(given.monitor)
         self.monitor = self._watch.monitor
         """Reports a robot that is stuck or slides, and a change of ground."""
-        kernels.put(self._asking())  # compiles before the first signal
+        self._chain.incoming.kind = NOTHING
+        kernels.put(self._chain)  # compiles before the first signal
 
     def _make_chain(self) -> Chain:
         odometry, settings, memory = self._odometry, self.settings, self._filter._memory
@@ -121,7 +130,7 @@ class Robot:
         chain.linear[:] = odometry._linear[0]
         self._incoming = chain.rates[n], chain.angles[n], chain.linear[n]
         self._currents = np.full(nj, np.nan)
-        self._present = _fields(np.frombuffer(chain.present, dtype=PRESENT))
+        self._present = views(np.frombuffer(chain.present, dtype=PRESENT))
         self._counted = np.frombuffer(chain.counted, dtype=np.int64)
         return chain
 
@@ -151,10 +160,6 @@ class Robot:
             store = odometry._store
             store.repoint(model=store.model.replace(slip_par=numbers.ctypes.data))
 
-    def _asking(self) -> Chain:
-        self._chain.incoming.kind = NOTHING
-        return self._chain
-
     def imu(self, t: float, gyro: ArrayLike, acceleration: ArrayLike) -> None:
         """A sample at time t [s]: rates [rad/s] and specific force [m/s²] in body axes, (3,) each."""
         self._filter.imu(t, gyro, acceleration)
@@ -169,8 +174,8 @@ class Robot:
         odometry = self._odometry
         into_rates, into_angles, linear = self._incoming
         try:
-            odometry._fill(into_rates, rates, "rates")
-            odometry._fill(into_angles, odometry._missing if angles is None else angles, "angles")
+            fill_joints(into_rates, self.vehicle, rates, "rates")
+            fill_joints(into_angles, self.vehicle, odometry._missing if angles is None else angles, "angles")
             stamp = float(t)
         except (TypeError, ValueError, OverflowError) as reason:
             raise RobotError(
@@ -178,9 +183,9 @@ class Robot:
             ) from None
         if odometry._map is not None:
             linear[:] = odometry._map.maps(into_rates[None], into_angles[None])[0]
-        self._filter._feed(WHEELS, stamp)
+        self._filter.take(WHEELS, stamp)
         if currents is not None:
-            odometry._fill(self._currents, currents, "currents")
+            fill_joints(self._currents, self.vehicle, currents, "currents")
         last = self._chain.last["odometry_twist"][0]
         self._watch.joints(stamp, last[3], last[2], into_rates, None if currents is None else self._currents)
 
@@ -227,10 +232,8 @@ class Robot:
         if covariance is None:
             move, per_way, twist, per_turn = self.settings.visual
             angle = math.acos(min(max(0.5 * (float(np.trace(turn)) - 1.0), -1.0), 1.0))
-            variance = [twist**2 + (per_turn * angle) ** 2] * 3 + [
-                move**2 + (per_way * float(np.linalg.norm(step))) ** 2
-            ] * 3
-            covariance = np.diag(variance)
+            along = move**2 + (per_way * float(np.linalg.norm(step))) ** 2
+            covariance = np.diag(np.repeat([twist**2 + (per_turn * angle) ** 2, along], 3))
         self.relative_pose(started, stamp, step, rotation.to_quaternion(turn), covariance)
 
     def gps(self, t: float, position: ArrayLike, covariance: ArrayLike) -> None:
@@ -270,20 +273,17 @@ class Robot:
         if self._chain.memory[0]["started"]:
             wheels = Estimate(self._chain.last.copy().view(np.float64))
         degraded = self._degraded() if self.ready else ("imu",)
-        excluded = () if wheels is None else self._named(wheels.excluded)
+        excluded = () if wheels is None else tuple(np.array(self.vehicle.wheels)[wheels.excluded].tolist())
         alarms = self.monitor.active
         if fused is not None:
             alarms = alarms[0], alarms[1] or fused.motion == "sliding", alarms[2]
             fused = replace(fused, time=fused.time - shift) if shift else fused
-            return RobotEstimate(
-                fused.time, fused.position, fused.quaternion, fused.twist, fused.pose_covariance,
-                fused.twist_covariance, fused, wheels, excluded, degraded, *alarms,
-            )  # fmt: skip
-        if wheels is None:
+        one: Any = fused or wheels
+        if one is None:
             return None
         return RobotEstimate(
-            wheels.time - shift, wheels.position, wheels.quaternion, wheels.twist,
-            wheels.pose_covariance, wheels.twist_covariance, None, wheels, excluded, degraded, *alarms,
+            one.time if fused else one.time - shift, one.position, one.quaternion, one.twist, one.pose_covariance,
+            one.twist_covariance, fused, wheels, excluded, degraded, *alarms,
         )  # fmt: skip
 
     def _degraded(self) -> tuple[str, ...]:
@@ -293,12 +293,9 @@ class Robot:
         found = self._filter.degraded + (("imu",) if silent else ())
         return tuple(dict.fromkeys(name for name in found if name != "poses" or self._has_poses))
 
-    def _named(self, chosen: np.ndarray) -> tuple[str, ...]:
-        return tuple(name for name, one in zip(self.vehicle.wheels, chosen, strict=True) if one)
-
     @property
     def faults(self) -> dict[str, int]:
-        """How often each kind of fault occurred, in signals, odometry and filter."""
+        """Number of faults by kind, of signals, odometry and filter."""
         wheels = {f"odometry_{kind}": self._chain.faults[bit.bit_length() - 1] for bit, (kind, _) in FAULTS.items()}
         counted = dict(zip(COUNTED.names or (), self._counted.tolist(), strict=True))
         own = {f"signals_{kind}": counted[kind] for kind in ("too_late", "too_early", "clock")}
@@ -309,7 +306,7 @@ class Robot:
 
     @property
     def replays(self) -> tuple[int, int]:
-        """How many signals were replayed, and how many events were processed again for them."""
+        """Number of signals that were replayed, and of events that were processed again for them."""
         return int(self._chain.counted.replays), int(self._chain.counted.replayed)
 
     @property
@@ -329,3 +326,45 @@ def _settings(given: Any, model: object) -> RobotSettings:
     if isinstance(given, str | os.PathLike | Manifest):
         return live_settings(given, model)
     return check.instance(given, RobotSettings, "settings", "use grouser.robot.RobotSettings(…) or a manifest")
+
+
+def give(robot: Robot, event: Event) -> None:
+    """Give an event of a log or a live topic to a `grouser.Robot`."""
+    if event.kind == "relative_pose":
+        started, *rest = event.values
+        robot.relative_pose(started, event.t, *rest)
+    else:
+        getattr(robot, event.kind)(event.t, *event.values)
+
+
+def _parts(robot: Robot) -> dict[str, Any]:
+    """The arrays that change with signals, by name; views of the chain's own."""
+    chain = robot._chain
+    return {
+        "odometry": chain.memory, "estimate": chain.last, "joints": chain.odometry.joints,
+        "fusion": chain.fusion.everything, "suspicion": chain.odometry.suspicion.everything,
+        "present": np.frombuffer(chain.present, dtype=PRESENT), "faults": chain.faults,
+    }  # fmt: skip
+
+
+def state_of(robot: Robot) -> dict[str, np.ndarray]:
+    """Copies of the arrays, as bytes: their layout is that of this version."""
+    return {name: np.frombuffer(one.tobytes(), np.uint8).copy() for name, one in _parts(robot).items()}
+
+
+def restore(robot: Robot, state: Mapping[str, Any]) -> None:
+    """Let a chain that has not begun continue from a state; refused, and unchanged, where the layout differs."""
+    parts = _parts(robot)
+    for name, one in parts.items():
+        given = state.get(name)
+        size = one.nbytes
+        if not isinstance(given, np.ndarray) or given.dtype != np.uint8 or given.shape != (size,):
+            raise RobotError(f"state of a robot: {name} does not fit this fit and version of grouser; start afresh")
+    for name, one in parts.items():
+        values = np.frombuffer(state[name].tobytes(), one.dtype).reshape(one.shape)
+        if name == "present":
+            for field in PRESENT.names or ():
+                robot._chain.present[field] = values[field][0]
+        else:
+            one[...] = values
+    robot._chain.present.kept = robot._chain.present.snapshots = 0

@@ -17,7 +17,7 @@ check = Checker(RobotError)
 
 @dataclass(frozen=True, kw_only=True)
 class RobotSettings:
-    """What the chain assumes of the robot's sensors, beyond the vehicle and the fit."""
+    """Assumptions of the chain about the robot's sensors, beyond the vehicle and the fit."""
 
     fusion: FusionSettings = field(default_factory=FusionSettings)
     """Noise of the IMU, its place, slip, gates."""

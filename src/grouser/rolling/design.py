@@ -37,14 +37,14 @@ RATE_WEIGHT = 1e-3
 SPIN_WEIGHT = 0.01
 """Weight of a wheel's own rate, where that of other joints is 1: wheels turn unequally before the body drifts."""
 PATH_GAIN = 1.0
-"""How fast the platform catches up along the path [1/s]."""
+"""Gain of the position error along the path [1/s]."""
 PATH_LENGTH = 2.0
-"""How far it drives while it returns to the path [m]."""
+"""Length in which it returns to the path [m]."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """What one vehicle did along the path."""
+    """Motion and slip of one vehicle along the path."""
 
     run: Run
     """Its motion; `run.contact.velocity` is the slip that could not be avoided."""
@@ -119,9 +119,7 @@ def judge(
     checks.instance(model, RollingModel, "model", "use grouser.rolling.RollingModel(vehicle, ground)")
     v = checks.positive(speed, "speed")
     kappa = checks.number(curvature, "curvature")
-    mu = checks.number(friction, "friction")
-    if mu < 0.0:
-        raise SimulationError(f"friction: {mu:g} is negative, it must be zero or more")
+    mu = checks.not_negative(friction, "friction")
     step = checks.positive(dt, "dt")
     steps = checks.count(round(checks.positive(duration, "duration") / step), "duration over dt", most=10**7)
     x, y, yaw = (float(value) for value in checks.array(start, "start", (3,)))
@@ -194,7 +192,5 @@ def _arc(x: float, y: float, yaw: float, speed: float, curvature: float, t: Floa
     heading = yaw + curvature * speed * t
     chord = speed * t * np.sinc(0.5 * curvature * speed * t / math.pi)
     middle = yaw + 0.5 * curvature * speed * t
-    same = np.ones_like(t)
-    return np.column_stack(
-        (x + chord * np.cos(middle), y + chord * np.sin(middle), heading, speed * same, curvature * same)
-    )
+    columns = (x + chord * np.cos(middle), y + chord * np.sin(middle), heading, speed, curvature)
+    return np.stack(np.broadcast_arrays(*columns), axis=1)

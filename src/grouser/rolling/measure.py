@@ -1,4 +1,4 @@
-"""What can be measured of a run that rolls without slip from its poses, vehicle and ground, not from the solver."""
+"""Errors of a run that rolls without slip, measured from its poses, vehicle and ground, not taken from the solver."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Measures", "measure"]
 
 
 def measure(run: Run) -> Measures:
-    """How well contact and rolling hold along a run of `grouser.rolling.roll`."""
+    """Errors of contact and rolling along a run of `grouser.rolling.roll`."""
     checks.instance(run, Run, "run", "use what grouser.rolling.roll(…) returns")
     return Measures(run)
 

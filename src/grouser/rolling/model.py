@@ -146,26 +146,18 @@ class RollingModel:
         checks.instance(self.vehicle, Vehicle, "vehicle", "use grouser.vehicle('pvc') or another")
         checks.instance(self.ground, Terrain, "ground", "use grouser.terrain.spline(...) or another")
         object.__setattr__(self, "sigma", checks.positive(self.sigma, "sigma"))
-        object.__setattr__(self, "returning", checks.number(self.returning, "returning"))
-        if self.returning < 0.0:
-            raise SimulationError(f"returning: {self.returning:g} 1/s is negative, it must be zero or more")
+        object.__setattr__(self, "returning", checks.not_negative(self.returning, "returning"))
         for frame in self.vehicle.frames:
+            wrong = None
             if not frame.has_own_turn:
                 kind = "slides" if frame.turns_with is None else "turns with another wheel"
-                raise SimulationError(
-                    f"vehicle '{self.vehicle.name}': '{frame.name}' {kind}, and rolling without slip knows only wheels"
-                    " that turn by themselves; use grouser.Kinematics"
-                )
-            if frame.rollers is not None:
-                raise SimulationError(
-                    f"vehicle '{self.vehicle.name}': wheel '{frame.name}' has rollers, and rolling without slip knows"
-                    " only plain tyres; use grouser.Kinematics"
-                )
-            if frame.is_wheel and frame.tyre_radius is None:
-                raise SimulationError(
-                    f"vehicle '{self.vehicle.name}': wheel '{frame.name}' is a thin disc, and only a round tyre can"
-                    " roll on uneven ground without slip; give it a tyre_radius"
-                )
+                wrong = f"{kind}, and rolling without slip needs wheels that turn by themselves; use grouser.Kinematics"
+            elif frame.rollers is not None:
+                wrong = "has rollers, and rolling without slip needs plain tyres; use grouser.Kinematics"
+            elif frame.is_wheel and frame.tyre_radius is None:
+                wrong = "is a thin disc, and only a round tyre can roll on uneven ground; give it a tyre_radius"
+            if wrong is not None:
+                raise SimulationError(f"vehicle '{self.vehicle.name}': wheel '{frame.name}' {wrong}")
         weights: Mapping[str, Any] = checks.instance(self.weights, Mapping, "weights", "use {joint: weight}")
         for name, value in weights.items():
             self.vehicle.joint_index(name)

@@ -35,7 +35,7 @@ MOST_DECAY = 2.78
 
 
 class Guide(NamedTuple):
-    """What leads a platform along a path, as `design.judge` does; slip is then made small instead of zero."""
+    """Guidance of a platform along a path, as in `design.judge`; slip is then minimised instead of zero."""
 
     path: FloatArray
     """x, y [m], heading [rad], speed [m/s], curvature [1/m] at every half step, shape (2 steps + 1, 5)."""
@@ -46,9 +46,9 @@ class Guide(NamedTuple):
     rate_weight: float
     """Weight of joint rates against slip speeds [m]."""
     gain: float
-    """How fast it catches up along the path [1/s]."""
+    """Gain of the position error along the path [1/s]."""
     length: float
-    """How far it drives while it returns to the path [m]."""
+    """Length in which it returns to the path [m]."""
 
 
 Rates = Mapping[str, float] | ArrayLike | Callable[[float], Any]
@@ -90,7 +90,12 @@ def roll(
         x, y, yaw = checks.array((0.0, 0.0, 0.0) if start is None else start, "start", (3,))
         start = model.start(float(x), float(y), float(yaw))
     every = checks.count(every, "every", most=steps)
-    return launch(model, _desired(model, rates, step, steps), dt=step, steps=steps, every=every, start=start)
+    if callable(rates):
+        half_steps = (0.5 * step * k for k in range(2 * steps + 1))
+        desired = np.array([model.joint_rates(rates(t), f"rates({t:g})") for t in half_steps])
+    else:
+        desired = model.joint_rates(rates)[None]
+    return launch(model, desired, dt=step, steps=steps, every=every, start=start)
 
 
 def launch(
@@ -158,10 +163,3 @@ def _check_step(model: RollingModel, desired: FloatArray, dt: float) -> None:
             f"rates: a wheel at {fastest:g} rad/s turns by more than half a turn in a step of {dt:g} s; use a smaller"
             " dt, or slower wheels"
         )
-
-
-def _desired(model: RollingModel, rates: Rates, dt: float, steps: int) -> FloatArray:
-    """Desired rates at every half step (2 steps + 1, nj), or one row if they are constant."""
-    if not callable(rates):
-        return model.joint_rates(rates)[None]
-    return np.array([model.joint_rates(rates(0.5 * dt * k), f"rates({0.5 * dt * k:g})") for k in range(2 * steps + 1)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,8 @@ from grouser.vehicles import Vehicle
 
 __all__ = ["Start", "find_start", "least_curvature"]
 
+Place = tuple[float, float, float]
+"""Where the body is put: x, y [m], yaw [rad]."""
 CLOSED = 1e-12
 """‖C‖ at which a start is found."""
 MOST_ITERATIONS = 60
@@ -39,14 +40,6 @@ class Start:
     """‖C‖ that is left [m and rad]."""
 
 
-class _Place(NamedTuple):
-    """Where the body is put: x, y [m], yaw [rad]."""
-
-    x: float
-    y: float
-    yaw: float
-
-
 def find_start(
     vehicle: Vehicle,
     ground: Terrain,
@@ -64,13 +57,13 @@ def find_start(
     pose of smallest height errors, where some wheels may not touch.)
     """
     check_place(vehicle, ground)
-    where = _Place(checks.number(x, "x"), checks.number(y, "y"), checks.number(yaw, "yaw"))
+    where = x, y, yaw = checks.number(x, "x"), checks.number(y, "y"), checks.number(yaw, "yaw")
     rest = vehicle.rest
     given: Mapping[str, float] = checks.instance(joints or {}, Mapping, "joints", "use {joint: rad or m}")
     for name, value in given.items():
         rest[vehicle.joint_index(name)] = checks.number(value, f"joints, joint '{name}'")
-    level = rotation.to_quaternion(rotation.from_rpy(0.0, 0.0, where.yaw))
-    state, contact = _guess(vehicle, ground, np.concatenate((level, (*where[:2], 0.0), rest)))
+    level = rotation.to_quaternion(rotation.from_rpy(0.0, 0.0, yaw))
+    state, contact = _guess(vehicle, ground, np.concatenate((level, (x, y, 0.0), rest)))
     moves = np.ones(6 + vehicle.n_joints + contact.size, dtype=bool)  # the body, all joints, the contacts
     moves[6 : 6 + vehicle.n_joints] = False
     found = _newton(vehicle, ground, state, contact, moves, where)
@@ -79,7 +72,7 @@ def find_start(
         if passive.any():
             moves[6 : 6 + vehicle.n_joints] = passive
             if not all(one.is_rigid for one in vehicle.couplings):
-                state = settle(vehicle, ground, **where._asdict(), joints=rest).state
+                state = settle(vehicle, ground, x=x, y=y, yaw=yaw, joints=rest).state
                 state[7:] = np.where(passive, state[7:], rest)
                 state, contact = _guess(vehicle, ground, state)
             found = _newton(vehicle, ground, state, contact, moves, where)
@@ -89,7 +82,7 @@ def find_start(
     below = np.sum(at.ground.normal * at.normal_wheel, axis=1) > 0.0  # a tyre that touches from below closes C too
     if below.any():
         raise SimulationError(
-            f"no initial contact: at x {where.x:g} m, y {where.y:g} m the pose found for '{vehicle.name}' has wheel"
+            f"no initial contact: at x {x:g} m, y {y:g} m the pose found for '{vehicle.name}' has wheel"
             f" '{vehicle.wheels[int(np.argmax(below))]}' under the ground; start elsewhere, or with other joints"
         )
     least = least_curvature(vehicle, found.contact, at)
@@ -128,7 +121,7 @@ def _guess(vehicle: Vehicle, ground: Terrain, state: FloatArray) -> tuple[FloatA
 
 
 def _newton(
-    vehicle: Vehicle, ground: Terrain, state: FloatArray, contact: FloatArray, moves: NDArray[np.bool_], where: _Place
+    vehicle: Vehicle, ground: Terrain, state: FloatArray, contact: FloatArray, moves: NDArray[np.bool_], where: Place
 ) -> Start:
     """Gauss–Newton steps of smallest norm, halved while they do not help; x, y and yaw are held by three more rows."""
     C, J = _held(vehicle, ground, state, contact, where)
@@ -158,7 +151,7 @@ def _newton(
 
 
 def _held(
-    vehicle: Vehicle, ground: Terrain, state: FloatArray, contact: FloatArray, where: _Place
+    vehicle: Vehicle, ground: Terrain, state: FloatArray, contact: FloatArray, where: Place
 ) -> tuple[FloatArray, FloatArray]:
     """C and ∂C/∂q, then rows that hold the place and heading of the body."""
     R = rotation.from_quaternion(state[:4])
@@ -166,9 +159,10 @@ def _held(
     held = np.zeros((3, J.shape[1]))
     held[:2, 3:6] = R[:2]
     # The x axis of the body has no part to the left of the heading.
-    left = np.array([-np.sin(where.yaw), np.cos(where.yaw), 0.0])
+    x, y, yaw = where
+    left = np.array([-np.sin(yaw), np.cos(yaw), 0.0])
     held[2, :3] = left @ R @ np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
-    off = np.array([state[4] - where.x, state[5] - where.y, left @ R[:, 0]])
+    off = np.array([state[4] - x, state[5] - y, left @ R[:, 0]])
     return np.concatenate((closure(vehicle, ground, state, contact), off)), np.concatenate((J, held))
 
 
@@ -176,21 +170,18 @@ def _moved(vehicle: Vehicle, state: FloatArray, contact: FloatArray, step: Float
     R = rotation.from_quaternion(state[:4])
     nv = 6 + vehicle.n_joints
     angle = float(np.linalg.norm(step[:3]))
-    w, x, y, z = state[:4]
-    by = np.concatenate(([np.cos(0.5 * angle)], 0.5 * np.sinc(angle / (2.0 * np.pi)) * step[:3]))
-    turned = np.array([[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]]) @ by
-    return (
-        np.concatenate((turned / np.linalg.norm(turned), state[4:7] + R @ step[3:6], state[7:] + step[6:nv])),
-        contact + step[nv:].reshape(-1, 4),
-    )
+    turned = R @ rotation.about(step[:3] / max(angle, 1e-300), angle)
+    parts = (rotation.to_quaternion(turned), state[4:7] + R @ step[3:6], state[7:] + step[6:nv])
+    return np.concatenate(parts), contact + step[nv:].reshape(-1, 4)
 
 
-def _no_contact(vehicle: Vehicle, ground: Terrain, found: Start, where: _Place) -> SimulationError:
+def _no_contact(vehicle: Vehicle, ground: Terrain, found: Start, where: Place) -> SimulationError:
+    x, y, yaw = where
     at = contacts_at(vehicle, ground, found.state, found.contact)
     miss = np.linalg.norm(at.point_wheel - at.ground.point, axis=1)
     w = int(np.argmax(miss))
     return SimulationError(
-        f"no initial contact: at x {where.x:g} m, y {where.y:g} m, yaw {where.yaw:g} rad the {vehicle.n_wheels} wheels"
+        f"no initial contact: at x {x:g} m, y {y:g} m, yaw {yaw:g} rad the {vehicle.n_wheels} wheels"
         f" of '{vehicle.name}' cannot all touch the ground at once; the nearest pose leaves wheel '{vehicle.wheels[w]}'"
         f" {miss[w]:.3g} m away: start elsewhere, or give the vehicle a joint that lets it adapt"
     )

@@ -62,21 +62,18 @@ class TractionControl:
     def __post_init__(self) -> None:
         for name in ("acceleration_share", "largest_slip", "motor_acceleration", "wheel_rate"):
             checks.positive(getattr(self, name), f"traction control {name}")
+        for name, least in (("acceleration_share", 0.0), ("largest_slip", 0.0), ("turn_slip", -0.9)):
+            checks.number(getattr(self, name), f"traction control {name}", low=least, high=1.0, unit="")
         for name in ("acceleration_slope", "velocity_slope", "threshold"):
             checks.not_negative(getattr(self, name), f"traction control {name}")
         if self.braking is not None:
             checks.positive(self.braking, "traction control braking")
-        for name in ("acceleration_share", "largest_slip"):
-            if getattr(self, name) > 1.0:
-                raise SimulationError(f"traction control {name}: {getattr(self, name):g} is more than 1")
         for name in ("acceleration_slope", "velocity_slope"):
             if getattr(self, name) * self.largest_slip >= 1.0:
                 raise SimulationError(
                     f"traction control {name}: {getattr(self, name):g} times largest_slip = {self.largest_slip:g} is "
                     f"not below 1, so the vehicle would stop where it slips most and never start again"
                 )
-        if not -0.9 <= checks.number(self.turn_slip, "traction control turn_slip") <= 1.0:
-            raise SimulationError(f"traction control turn_slip: {self.turn_slip:g} is not between -0.9 and 1")
         measure = checks.choice(self.measure, "traction control measure", tuple(SlipMeasure))
         object.__setattr__(self, "measure", SlipMeasure(measure))
 
@@ -180,7 +177,7 @@ class VelocityLimiter:
 
 @dataclass(frozen=True)
 class TractionState:
-    """What the controller did at one sample."""
+    """Output of the controller at one sample."""
 
     command: FloatArray
     """Commanded body velocity (forward, left [m/s], turn [rad/s])."""
@@ -219,7 +216,7 @@ class TractionController:
         self.control = control
         self.estimate = SlipEstimate(slip_filter)
         self.faults: dict[str, int] = {}
-        """How often each input was faulty."""
+        """Number of faults by input."""
         self._limiter = VelocityLimiter(arm)
         self._motor = checks.positive(motor_acceleration, "motor_acceleration")
         self._odometry = np.zeros(3)  # last good one

@@ -126,7 +126,7 @@ class ClosedLoop:
 
     @property
     def record(self) -> LoopRecord:
-        """What was recorded until now."""
+        """Recorded until now."""
         if not self._samples:
             none = np.zeros((0, 3))
             return LoopRecord(none[:, 0], none, none, none, none, none, none[:, 0], none[:, 0], none[:, 0])

@@ -40,8 +40,7 @@ class Path:
         return np.array([np.interp(along, self.along, self.points[:, k]) for k in range(2)])
 
     def nearest(self, x: float, y: float, *, start: float, end: float) -> tuple[float, float]:
-        """Where between two distances along the path it comes nearest to a place, and how far off to the right that is
-        [m]."""
+        """Distance along the path of its point nearest to (x, y), from start to end, and offset to the right [m]."""
         low = max(int(np.searchsorted(self.along, start)) - 1, 0)
         high = min(max(int(np.searchsorted(self.along, end)), low + 1), len(self.along) - 1)
         a, step = self.points[low:high], np.diff(self.points[low : high + 1], axis=0)
@@ -75,9 +74,9 @@ class PurePursuit:
         self.speed = checks.positive(speed, "speed")
         self.lookahead = checks.positive(lookahead, "lookahead")
         self.along = 0.0
-        """How far along the path the vehicle is [m]."""
+        """Distance of the vehicle along the path [m]."""
         self.off = 0.0
-        """How far to the right of the path it is [m]."""
+        """Its offset to the right of the path [m]."""
 
     @property
     def finished(self) -> bool:

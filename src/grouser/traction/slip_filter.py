@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from grouser import checks
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
-from grouser.odometry.slip_ratio import THRESHOLD
+from grouser.odometry.slip_ratio import THRESHOLD, ratio
 
 SLOW_TURN = 0.05
 """Turn rate [rad/s] up to which its slip counts as none (ours: about the threshold of (6.4) at an LRU's wheels)."""
@@ -65,7 +65,7 @@ class SlipFilter:
 
 
 class SlipEstimate:
-    """The filter at work: the slip velocity (forward, left [m/s], turn [rad/s]) and what it means as a ratio."""
+    """The running filter: the slip velocity (forward, left [m/s], turn [rad/s]) and its covariance."""
 
     def __init__(self, settings: SlipFilter | None = None) -> None:
         """With L's matrices, unless settings say otherwise."""
@@ -131,5 +131,4 @@ def slip_vector(slip: ArrayLike, odometry: ArrayLike) -> FloatArray:
     One number for all is `grouser.odometry.slip_ratio.body_slip` (6.4), or `travel_slip` with its sign.
     """
     v_slip, v = checks.array(slip, "slip", (3,)), checks.array(odometry, "odometry", (3,))
-    fast = np.abs(v) > np.array([THRESHOLD, THRESHOLD, SLOW_TURN])
-    return np.where(fast, -v_slip / np.where(fast, v, 1.0), 0.0)
+    return ratio(-v_slip, v, np.array([THRESHOLD, THRESHOLD, SLOW_TURN]))

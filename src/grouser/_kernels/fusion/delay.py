@@ -1,4 +1,4 @@
-"""Past of the fusion filter: where it was a moment ago, by the present estimate, and clones of those poses.
+"""Past states of the fusion filter by the present estimate, and clones of their poses.
 
 The ring keeps each state with all corrections taken out; the corrections are one element C = (R, v, p) of SE₂(3), so
 recalling applies them all at once. A correction moves with the state, χ_true = C χ at every time: v̇ = (I − R) g, ṗ = v,
@@ -12,7 +12,7 @@ from grouser._kernels import rotation
 from grouser._kernels.arrays import fill, inner
 from grouser._kernels.fusion import memory as at
 from grouser._kernels.fusion.memory import CLONE, SAME_TIME
-from grouser._kernels.fusion.update import core, drop_clone, sparse_product
+from grouser._kernels.fusion.update import age, core, drop_clone, sparse_product
 from grouser._kernels.rotation import add, product, put, put_quaternion, rotate, rotate_back, scale
 
 
@@ -120,8 +120,7 @@ def clone(m, time):
     new.held = 0
     put_quaternion(m.then.quaternion, new.quaternion)
     put(add(m.then.position, 1.0, rotate(m.then.quaternion, m.settings.lever_body)), new.position, 0)
-    delay = m.clock.now - time
-    past_jacobian(m, delay if delay > SAME_TIME else 0.0)
+    past_jacobian(m, age(m, time))
     clone_rows(m, core(m) + CLONE * index)
     m.counts.clones = index + 1
     return index
@@ -141,10 +140,9 @@ def clone_rows(m, n):
     """Rows and columns of P from n on for the error J ξ of a clone."""
     P, J = m.covariance, m.J
     for i in range(CLONE):
-        row = P[n + i]
-        sparse_product(J[i], P, n, row)
+        sparse_product(J[i], P, n, P[n + i])
         for k in range(n):
-            P[k, n + i] = row[k]
+            P[k, n + i] = P[n + i, k]
     for i in range(CLONE):
         for j in range(CLONE):
             P[n + i, n + j] = inner(J[j], P[n + i])

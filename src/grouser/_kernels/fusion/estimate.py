@@ -2,7 +2,6 @@
 
 from grouser._compile.jit import kernel
 from grouser._kernels.arrays import fill, inner
-from grouser._kernels.fusion import memory as at
 from grouser._kernels.fusion.memory import GYRO_BIAS, MOTION, PARAMETERS, POSITION, ROTATION, SLIP, VELOCITY
 from grouser._kernels.fusion.update import sparse_product
 from grouser._kernels.rotation import add, column, cross, matrix, put, put_quaternion, rotate, rotate_back, skew
@@ -16,7 +15,6 @@ def write_estimate(m, out):
     out.time = m.clock.now
     out.distrusted = m.counts.distrusted
     put_quaternion(x.quaternion, out.quaternion)
-    out.motion = motion(m)
     put(add(x.position, 1.0, rotate(x.quaternion, lever)), out.position, 0)
     put(add(x.velocity, 1.0, rotate(x.quaternion, cross(rate, lever))), out.velocity, 0)
     put(rate, out.twist, 0)
@@ -31,14 +29,6 @@ def write_estimate(m, out):
         out.twist_covariance[i, i] += m.settings.gyro_noise * m.settings.rate
     write_slip(m, out)
     put(add(out.position, 1.0, m.settings.origin), out.position, 0)
-
-
-@kernel
-def motion(m):
-    """Kind of motion."""
-    if m.counts.sliding:
-        return at.SLIDING
-    return at.STANDING if m.counts.anchor >= 0 else at.MOVING
 
 
 @kernel

@@ -1,25 +1,28 @@
-"""The fusion filter's loop over the events of its sensors, in the order in which they arrive."""
+"""The fusion filter's loop over the events of its sensors, in the order in which they arrive.
+
+Single IMU stamps that do not follow the one before are left out; a clock that jumped is followed.
+"""
 
 import math
 
 from grouser._compile.jit import entry, kernel
-from grouser._kernels.arrays import copy
-from grouser._kernels.fusion.clock import follows
+from grouser._kernels.arrays import copy_rows
 from grouser._kernels.fusion.delay import clone, find_clone, remember
 from grouser._kernels.fusion.estimate import write_estimate
 from grouser._kernels.fusion.gps import measure_gps
-from grouser._kernels.fusion.heading import measure_heading
 from grouser._kernels.fusion.memory import GPS, HEADING, IMU, POSE, SAME_TIME, SELDOM, WHEELS
 from grouser._kernels.fusion.pose import measure_pose
-from grouser._kernels.fusion.predict import predict
+from grouser._kernels.fusion.predict import predict, watch_vibration
 from grouser._kernels.fusion.start import align, start
 from grouser._kernels.fusion.still import end_standstill, watch_sample, watch_wheels
-from grouser._kernels.fusion.vibration import watch_vibration
 from grouser._kernels.fusion.wheels import measure_wheels
+from grouser._kernels.fusion.yaw import measure_heading
 
 AHEAD = 1.0  # A measurement further ahead of the IMU [s] has a wrong time
 STALE = 0.5  # Age [s] after which the rolling speed of the wheels is no longer used
 DEGRADED = 1.0  # Time [s] for which a fault of the IMU counts
+JUMP = 5.0  # A longer step forward [s] is a jump of the clock, unless other sensors have gone on in between
+CONFIRMED = 4  # Stray samples in a row, in order among each other, that show a jump
 
 
 @entry
@@ -28,8 +31,7 @@ def feed(m, drive):
     rows = since = wheels = 0
     for i in range(drive.events.size):
         if drive.events[i].kind == WHEELS and wheels < drive.slopes.shape[0]:
-            for row in range(6):
-                copy(drive.slopes[wheels, row], m.slopes[row])
+            copy_rows(drive.slopes[wheels], m.slopes)
             wheels += 1
         take(m, drive.events[i])
         if drive.events[i].kind == IMU and drive.every > 0:
@@ -93,8 +95,7 @@ def queue(m, event):
         return
     m.waiting[m.counts.waiting] = event
     if event.kind == WHEELS:
-        for row in range(6):
-            copy(m.slopes[row], m.waiting_slopes[m.counts.waiting, row])
+        copy_rows(m.slopes, m.waiting_slopes[m.counts.waiting])
     m.counts.waiting += 1
 
 
@@ -103,8 +104,8 @@ def admit_sample(m, event):
     """Whether an IMU sample can be used; if so it is the newest, and the end of the present step."""
     clock = m.clock
     finite = abs(event.time) < math.inf  # compared: the compiler may fold math.isfinite away
-    for i in range(6):
-        finite = finite and abs(event.imu[i]) < math.inf
+    for reading in event.imu:
+        finite = finite and abs(reading) < math.inf
     if not finite:
         m.faults.imu_not_finite += 1
         clock.imu_lost = clock.now + DEGRADED
@@ -178,15 +179,13 @@ def process_queue(m):
         advance(m, end if first < 0 else min(m.waiting[first].time, end))
         if first < 0:
             return
-        for row in range(6):
-            copy(m.waiting_slopes[first, row], m.slopes[row])
+        copy_rows(m.waiting_slopes[first], m.slopes)
         measure(m, m.waiting[first])
         m.counts.waiting -= 1
         last = m.counts.waiting
         if first < last:
             m.waiting[first] = m.waiting[last]
-            for row in range(6):
-                copy(m.waiting_slopes[last, row], m.waiting_slopes[first, row])
+            copy_rows(m.waiting_slopes[last], m.waiting_slopes[first])
 
 
 @kernel
@@ -202,3 +201,60 @@ def advance(m, to):
         imu.now[i] = there
     predict(m, to - now)
     m.clock.now = to
+
+
+@kernel
+def follows(m, time):
+    """Whether a stamp is after the newest one and near to it; a clock that has jumped is followed.
+
+    Other sensors that wait for the IMU show a silence of the IMU, not a jump.
+    """
+    clock, counts = m.clock, m.counts
+    step = time - clock.newest
+    if step > 0.0 and (step <= JUMP or counts.waiting > 0):
+        counts.stray = 0
+        return True
+    if counts.stray == 0 or not 0.0 < time - clock.stray <= JUMP:
+        counts.stray = 0
+        clock.stray_start = time
+    counts.stray += 1
+    clock.stray = time
+    if counts.stray < CONFIRMED:
+        return False
+    m.faults.clock_jump += 1
+    counts.stray = 0
+    move_times(m, clock.stray_start - 1.0 / m.settings.rate - clock.newest)
+    return True
+
+
+@kernel
+def move_times(m, by):
+    """Add a time to all times of the memory. What waits has stamps of the old clock and is dropped."""
+    clock = m.clock
+    clock.now += by
+    clock.began += by
+    clock.newest += by
+    clock.wheels += by
+    clock.poses += by
+    clock.gps += by
+    clock.headings += by
+    for source in (m.wheels, m.poses, m.gps, m.headings):
+        source.since += by
+    clock.calm += by
+    clock.rested += by
+    clock.imu_lost += by
+    clock.rolling_time += by
+    m.window.start += by
+    for c in range(m.counts.clones):
+        m.clones[c].time += by
+    for i in range(m.past.size):
+        m.past[i].time += by
+    for i in range(m.counts.held):
+        m.fixes[i].time += by
+    kept = 0
+    for i in range(m.counts.waiting):
+        if -1.0 <= m.waiting[i].time - clock.now <= 1.0 + SAME_TIME:
+            m.waiting[kept] = m.waiting[i]
+            copy_rows(m.waiting_slopes[i], m.waiting_slopes[kept])
+            kept += 1
+    m.counts.waiting = kept

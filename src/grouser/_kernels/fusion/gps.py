@@ -1,19 +1,18 @@
 """GPS positions as measurements of the fusion filter.
 
-While the yaw is unknown they cannot be linearised: they are held, with clones of the pose at their times, until the way
-between them determines the yaw (`yaw.py`).
+While the yaw is unknown they cannot be linearised: they are held, with clones of the pose at their times, until the
+displacement between them determines the yaw (`yaw.py`).
 """
 
 import math
 
-from grouser._compile.jit import kernel
+from grouser._compile.jit import inlined, kernel
 from grouser._kernels import rotation
-from grouser._kernels.arrays import fill
+from grouser._kernels.arrays import fill, inner
 from grouser._kernels.fusion.delay import past_jacobian, recall
-from grouser._kernels.fusion.memory import CLONE, MOTION, POSITION, ROTATION, SAME_TIME
-from grouser._kernels.fusion.refusal import LEAVE_OUT, OPEN, USE, WIDEN, accept, judged, opened
+from grouser._kernels.fusion.memory import CLONE, MOTION, POSITION, ROTATION
 from grouser._kernels.fusion.slide import add_to_spans, at_rest, forget_past, open_slide
-from grouser._kernels.fusion.update import commit, core, innovate
+from grouser._kernels.fusion.update import LEAVE_OUT, OPEN, USE, WIDEN, accept, age, commit, core, innovate, judged
 from grouser._kernels.fusion.yaw import add_common, drop_held, find_yaw, held_clone, hold_fix, yaw_unknown
 from grouser._kernels.rotation import add, cross, rotate
 
@@ -71,12 +70,24 @@ def clone_position_rows(m, index):
         m.columns[j] = core(m) + CLONE * index + j
 
 
+@inlined
+def position_residual(m, fix):
+    """Residuals of the observed axes of a position into m.residual; their number and the sum of their squares."""
+    rows = 0
+    for i in range(3):
+        if fix.observed[i] != 0.0:
+            m.residual[rows] = fix.position[i] - m.settings.origin[i] - m.predicted[i]
+            rows += 1
+    return rows, inner(m.residual[:rows], m.residual)
+
+
 @kernel
 def innovate_position(m, fix, count, scale):
-    """Squared innovation of the axes of a position that are observed, with m.H (3, count), and how many.
+    """Squared innovation of the observed axes of a position, with m.H (3, count), and their number.
 
-    Rows of H move to the front: it must be made again for another try.
+    Rows of H move to the front: fill it again before another call.
     """
+    position_residual(m, fix)
     rows = 0
     for i in range(3):
         if fix.observed[i] == 0.0:
@@ -84,7 +95,6 @@ def innovate_position(m, fix, count, scale):
         if i != rows:
             for c in range(count):
                 m.H[rows, c] = m.H[i, c]
-        m.residual[rows] = fix.position[i] - m.settings.origin[i] - m.predicted[i]
         k = 0
         for j in range(i + 1):
             if fix.observed[j] != 0.0:
@@ -97,8 +107,7 @@ def innovate_position(m, fix, count, scale):
 @kernel
 def innovate_late(m, event, scale):
     """Squared innovation of a position whose covariance is scaled, and its rows; m.then has the state of its time."""
-    delay = m.clock.now - event.time
-    position_rows(m, delay if delay > SAME_TIME else 0.0)
+    position_rows(m, age(m, event.time))
     return innovate_position(m, event, MOTION, scale)
 
 
@@ -120,39 +129,29 @@ def use_position(m, event):
 
 @kernel
 def open_position(m, event):
-    """The state contradicts GPS for long: open position, and yaw, by the residual."""
-    square = 0.0
+    """The state contradicts GPS for long: enlarge the covariance of position and yaw by the residual."""
+    _, square = position_residual(m, event)
+    row = 0
     for i in range(3):
         if event.observed[i] != 0.0:
-            r = event.position[i] - m.settings.origin[i] - m.predicted[i]
-            add_common(m, POSITION + i, r * r)
-            square += r * r
-    way = m.predicted[0] ** 2 + m.predicted[1] ** 2
-    add_common(m, ROTATION + 2, min(square / max(way, 1e-6), MOST_YAW**2))
-    opened(m.gps)
+            add_common(m, POSITION + i, m.residual[row] ** 2)
+            row += 1
+    distance = m.predicted[0] ** 2 + m.predicted[1] ** 2
+    add_common(m, ROTATION + 2, min(square / max(distance, 1e-6), MOST_YAW**2))
 
 
 @kernel
 def slides(m, event):
-    """Whether the innovations since the vehicle came to rest show a slide; if so it begins.
+    """Whether the innovations since the vehicle came to rest show a slide, which then begins.
 
     Position and velocity are opened by the innovation, so that the next positions determine them.
     """
     clock = m.clock
     _, rows = innovate_late(m, event, 1.0)
     for i in range(rows):
-        for j in range(i + 1):  # S = L Lᵀ, of which m.S holds L
-            total = 0.0
-            for c in range(j + 1):
-                total += m.S[i, c] * m.S[j, c]
-            m.noise[i, j] = total
-    rows = 0
-    square = 0.0
-    for i in range(3):
-        if event.observed[i] != 0.0:
-            m.residual[rows] = event.position[i] - m.settings.origin[i] - m.predicted[i]
-            square += m.residual[rows] ** 2
-            rows += 1
+        for j in range(i + 1):
+            m.noise[i, j] = inner(m.S[i, : j + 1], m.S[j])  # m.S holds L of S = L Lᵀ
+    _, square = position_residual(m, event)
     rested = clock.rested
     seconds = max(event.time - max(clock.gps, rested), 0.0)
     if add_to_spans(m, m.gps_spans, rows, seconds, m.settings.slide_gate[rows]) < 0:

@@ -23,7 +23,6 @@ SELDOM = 5.0  # Times `missing_after` after which GPS is missing: receivers repo
 SAME_TIME = 1e-4  # Time stamps closer than this [s] are one
 
 IMU, WHEELS, KEYFRAME, POSE, GPS, HEADING = range(6)  # kinds of events
-MOVING, STANDING, SLIDING = range(3)  # kinds of motion
 WATCHED, LOOSE = 1, 2  # distrusted wheels: compared only, or used with a wide prior of slip
 
 AS_GIVEN = (
@@ -167,7 +166,7 @@ EVENT = record_type(
 )
 ESTIMATE = record_type(
     time=(), quaternion=4, velocity=3, position=3, twist=6, gyro_bias=3, acceleration_bias=3, slip=3,
-    distrusted=int, motion=int, covariance=(MOTION, MOTION), slip_covariance=(3, 3), twist_covariance=(6, 6),
+    distrusted=int, covariance=(MOTION, MOTION), slip_covariance=(3, 3), twist_covariance=(6, 6),
 )  # fmt: skip
 
 

@@ -6,9 +6,8 @@ from grouser._compile.jit import kernel
 from grouser._kernels import rotation
 from grouser._kernels.fusion.delay import clone, find_clone
 from grouser._kernels.fusion.memory import CLONE, GYRO_BIAS, SAME_TIME, VELOCITY
-from grouser._kernels.fusion.refusal import accept, refuse_at_start
 from grouser._kernels.fusion.slide import watch_pose
-from grouser._kernels.fusion.update import commit, core, drop_clone, innovate
+from grouser._kernels.fusion.update import accept, commit, core, drop_clone, innovate, refuse_at_start, set_noise
 from grouser._kernels.rotation import add, conjugate, dot, product, put, rotate_back, vector
 
 
@@ -105,9 +104,7 @@ def use_pose(m, event, first, second):
 def innovate_pose(m, event, first, second, scale):
     """Squared innovation of a relative pose whose covariance is scaled."""
     pose_rows(m, first, second, event.quaternion, event.position)
-    for i in range(6):
-        for j in range(i + 1):
-            m.noise[i, j] = scale * 0.5 * (event.covariance[i, j] + event.covariance[j, i])
+    set_noise(m, event.covariance, 6, scale)
     return innovate(m, 6, 12)
 
 

@@ -1,4 +1,7 @@
-"""Strapdown step of the fusion filter: the state moves with the IMU, its covariance with the error's dynamics."""
+"""Strapdown step of the fusion filter: the state moves with the IMU, its covariance with the error's dynamics.
+
+The noise of the IMU is at least that of the settings, and more while the vehicle vibrates.
+"""
 
 import math
 
@@ -8,10 +11,14 @@ from grouser._kernels.fusion import memory as at
 from grouser._kernels.fusion.delay import carry_correction
 from grouser._kernels.fusion.memory import POSITION, ROTATION, VELOCITY
 from grouser._kernels.fusion.update import core
-from grouser._kernels.fusion.vibration import acceleration_density, gyro_density
 from grouser._kernels.rotation import add, cross, dot, put, put_quaternion, scale, skew, times, vector
 
 TURNS = 2.0  # How long a turn lasts [s]: through it an error of the gyro's scale is one error, not many
+LEARNED = 1.0  # Time over which vibration is averaged [s]
+SURELY = 2.0  # Vibration counts where its variance is more than this many times that of the settings
+LOUDEST = 400.0  # The usual variance at rest counts as noise up to this many times that of the settings
+USUAL = 0.1  # Share of a window in the usual variance
+OUTLYING = 5.0  # Variance of a window over the usual one above which it is no standstill
 
 
 @kernel
@@ -150,3 +157,53 @@ def add_noise(m, dt, velocity, position):
         for j in range(3, i + 1):
             P[i, j] += gyro * dot(G[i - 3], G[j - 3])
             P[j, i] = P[i, j]
+
+
+@kernel
+def watch_vibration(m, reading, step):
+    """Variance of each axis from sample to sample into imu.vibration, before the reading is stored.
+
+    From second differences, which cancel steady acceleration: their variance is six times that of the noise.
+    """
+    imu = m.imu
+    share = min(step / LEARNED, 1.0)
+    for i in range(6):
+        bend = reading[i] - 2.0 * imu.newest[i] + imu.before[i]
+        imu.vibration[i] += share * (bend * bend / 6.0 - imu.vibration[i])
+        imu.before[i] = imu.newest[i]
+
+
+@inlined
+def density(m, first, setting):
+    """Spectral density of three axes from `first` on: that of the settings, or the measured one if it is larger."""
+    v = m.imu.vibration
+    measured = (v[first] + v[first + 1] + v[first + 2]) / 3.0 * m.clock.step
+    return measured if measured > SURELY * setting else setting
+
+
+@inlined
+def gyro_density(m):
+    """Of the gyro [rad²/s]."""
+    return density(m, 0, m.settings.gyro_noise)
+
+
+@inlined
+def acceleration_density(m):
+    """Of the accelerometer [m²/s³]."""
+    return density(m, 3, m.settings.acceleration_noise)
+
+
+@kernel
+def at_rest(m, axis, variance):
+    """Whether the variance of an axis within a window is that of a vehicle at rest.
+
+    While the wheels stand its mean is learned: noise of this sensor and of running engines, within bounds.
+    """
+    limit = m.settings.quiet[axis]
+    if m.window.wheels > 0:
+        rest = m.imu.rest
+        if rest[axis] == 0.0:
+            rest[axis] = variance
+        rest[axis] += USUAL * (min(variance, OUTLYING * rest[axis]) - rest[axis])
+        limit = max(limit, min(OUTLYING * rest[axis], LOUDEST * limit))
+    return variance <= limit

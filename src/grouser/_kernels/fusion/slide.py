@@ -14,7 +14,7 @@ from grouser._kernels.arrays import fill
 from grouser._kernels.fusion import memory as at
 from grouser._kernels.fusion.delay import remember
 from grouser._kernels.fusion.memory import ACCELERATION_BIAS, LENGTHS, POSITION, SPANS, VELOCITY, WATCHED
-from grouser._kernels.fusion.update import commit_state, drop_clone, innovate
+from grouser._kernels.fusion.update import commit_state, drop_clone, innovate, set_noise
 from grouser._kernels.rotation import add, cross, dot, put, rotate, scale, vector
 
 OUTLIERS = 0.25  # Share of the wheel measurements that may show motion while the vehicle stands
@@ -25,6 +25,7 @@ UNSEEN = 0.1  # Speed [m/s] that no slide reaches while the IMU is quiet and sho
 SHORTEST = 1.0  # Duration of the first span [s]
 CLEARLY = 3.0  # Sigmas by which the velocity must be below that of the slide for its end
 SLOWER = 0.5  # Share of the speed of the slide below which it has ended
+POSE_ROWS = (0, 1, 2, POSITION, POSITION + 1, POSITION + 2)  # of the error of rotation and position
 
 
 @kernel
@@ -112,9 +113,7 @@ def watch_pose(m, event):
         return False
     put(rotation.logarithm(event.quaternion), m.residual, 0)
     put(event.position, m.residual, 3)
-    for i in range(6):
-        for j in range(i + 1):
-            m.noise[i, j] = 0.5 * (event.covariance[i, j] + event.covariance[j, i])
+    set_noise(m, event.covariance, 6, 1.0)
     found = add_to_spans(m, m.pose_spans, 6, event.time - event.start, m.settings.slide_gate[6])
     if m.counts.sliding:
         if slower(m):
@@ -217,15 +216,8 @@ def add_spread(m, span, body):
             total = 0.0
             for k in range(6):
                 for c in range(6):
-                    value = span.spread[k, c] if c <= k else span.spread[c, k]
-                    total += A[i, k] * value * A[j, c]
-            P[pose_index(i), pose_index(j)] += total
-
-
-@kernel
-def pose_index(i):
-    """Row of the error of rotation and position."""
-    return at.ROTATION + i if i < 3 else POSITION + i - 3
+                    total += A[i, k] * span.spread[max(k, c), min(k, c)] * A[j, c]  # the lower triangle was summed
+            P[POSE_ROWS[i], POSE_ROWS[j]] += total
 
 
 @kernel

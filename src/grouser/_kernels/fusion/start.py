@@ -1,4 +1,4 @@
-"""Start of the fusion filter: it runs from the first sample on, and a standstill at the start replaces what it found.
+"""Start of the fusion filter: it runs from the first sample on; a standstill at the start replaces its state.
 
 The given position and yaw are those of the first sample of the IMU. Level is that of its specific force, which may hold
 motion; the velocity is unknown and biases have their prior, until wheels, poses or GPS positions determine them.
@@ -7,18 +7,12 @@ motion; the velocity is unknown and biases have their prior, until wheels, poses
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.arrays import copy, fill
+from grouser._kernels.arrays import add_outer, copy, copy_rows, fill
 from grouser._kernels.fusion.delay import remember
-from grouser._kernels.fusion.memory import (
-    ACCELERATION_BIAS,
-    GYRO_BIAS,
-    PARAMETERS,
-    ROTATION,
-    VELOCITY,
-)
+from grouser._kernels.fusion.memory import ACCELERATION_BIAS, GYRO_BIAS, PARAMETERS, ROTATION, VELOCITY
 from grouser._kernels.fusion.still import add_sample, clear_window, quiet, zero_velocity
 from grouser._kernels.fusion.update import commit, core, innovate
-from grouser._kernels.rotation import matrix, put, put_quaternion, rotate, scale, set_attitude
+from grouser._kernels.rotation import column, matrix, put, put_quaternion, rotate, scale, set_attitude
 
 
 @kernel
@@ -31,14 +25,12 @@ def start(m, event):
     clear_window(m, event.time)
     add_sample(m, event.imu)
     place(m, event.imu[3], event.imu[4], event.imu[5])
-    P, R = m.covariance, m.R
-    matrix(m.state.quaternion, R)
-    for i in range(3):
-        for j in range(3):
-            total = 0.0
-            for k in range(3):
-                total += R[i, k] * R[j, k] * m.settings.start_velocity[k] ** 2
-            P[VELOCITY + i, VELOCITY + j] = total
+    velocity = m.covariance[VELOCITY : VELOCITY + 3, VELOCITY : VELOCITY + 3]
+    fill(velocity, 0.0)
+    matrix(m.state.quaternion, m.R)
+    for k in range(3):
+        axis = column(m.R, k)
+        add_outer(m.settings.start_velocity[k] ** 2, axis, axis, velocity)
     m.counts.started = 1
     remember(m)
 
@@ -58,9 +50,7 @@ def place(m, x, y, z):
     fill(m.covariance, 0.0)
     for i in range(PARAMETERS):
         m.covariance[i, i] = m.settings.start[i] ** 2
-    for i in range(m.parameters.size):
-        for j in range(m.parameters.size):
-            m.covariance[PARAMETERS + i, PARAMETERS + j] = m.prior[i, j]
+    copy_rows(m.prior, m.covariance[PARAMETERS : core(m), PARAMETERS : core(m)])
     counts = m.counts
     counts.clones = counts.held = counts.past = counts.next_past = counts.distrusted = counts.sliding = 0
     counts.anchor = -1
@@ -93,7 +83,7 @@ def align(m, imu):
 
 @kernel
 def begin_at_rest(m):
-    """State of a vehicle that stood since the first sample: level by its mean specific force, biases as seen."""
+    """State of a vehicle that stood since the first sample: level and biases by the mean reading."""
     mean = m.imu.average
     for i in range(6):
         mean[i] = m.window.total[i] / m.window.samples

@@ -11,9 +11,10 @@ from grouser._kernels.arrays import fill
 from grouser._kernels.fusion.delay import clone
 from grouser._kernels.fusion.memory import SAME_TIME, VELOCITY
 from grouser._kernels.fusion.pose import pose_rows
+from grouser._kernels.fusion.predict import at_rest
 from grouser._kernels.fusion.slide import clear_spans, review_slide, rolling
-from grouser._kernels.fusion.update import commit, count_used, drop_clone, innovate
-from grouser._kernels.fusion.vibration import at_rest
+from grouser._kernels.fusion.update import accept, commit, drop_clone, innovate
+from grouser._kernels.fusion.wheels import rolling_speed
 
 
 @kernel
@@ -43,7 +44,7 @@ def stand_still(m):
     if not 0.0 <= square <= m.settings.gate[3]:
         refuse_standstill(m)
         return
-    count_used(m.standstill, square, 3)
+    accept(m.standstill, square, 3)
     commit(m, 3)
     if now - m.clones[m.counts.anchor].time < SAME_TIME:
         return
@@ -55,7 +56,7 @@ def stand_still(m):
     square = innovate(m, 6, 12)
     agrees = 0.0 <= square <= m.settings.gate[6]
     if agrees:
-        count_used(m.standstill, square, 6)
+        accept(m.standstill, square, 6)
         commit(m, 6)
     drop_clone(m, last)
     if not agrees:
@@ -94,8 +95,7 @@ def clear_window(m, time):
 def watch_wheels(m, twist):
     """Wheel motion within the window."""
     m.window.wheels += 1
-    arm = m.settings.slip_arm * twist[2]
-    if not arm**2 + twist[3] ** 2 + twist[4] ** 2 <= m.settings.still_speed**2:
+    if not rolling_speed(m, twist) <= m.settings.still_speed:
         m.window.rolling += 1
 
 

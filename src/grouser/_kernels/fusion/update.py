@@ -1,12 +1,16 @@
-"""Correction of the fusion filter by a few linearised rows, and the clones of past poses it corrects along."""
+"""Correction of the fusion filter by a few linearised rows, and what to do with measurements that the gate refuses."""
 
 import math
 
 from grouser._compile.jit import inlined, kernel
 from grouser._kernels.arrays import copy, fill, inner
 from grouser._kernels.fusion import memory as at
-from grouser._kernels.fusion.memory import CLONE
+from grouser._kernels.fusion.memory import CLONE, SAME_TIME, VELOCITY
 from grouser._kernels.rotation import add, exponential, left_jacobian, product, put, put_quaternion, rotate, vector
+
+FEWEST = 3  # Refusals in a row before a source is let in again
+PATIENCE = 10.0  # Times `recover_after` for which wheels or poses support the state against a source
+USE, LEAVE_OUT, WIDEN, OPEN = range(4)
 
 
 @inlined
@@ -131,14 +135,6 @@ def turn(q, theta):
 
 
 @kernel
-def count_used(source, square, rows):
-    """Count a measurement of a source that was used, with its squared innovation."""
-    source.used += 1
-    source.rows += rows
-    source.squares += square
-
-
-@kernel
 def drop_clone(m, index):
     """Forget a cloned pose."""
     P, counts = m.covariance, m.counts
@@ -156,3 +152,65 @@ def drop_clone(m, index):
         counts.anchor = -1
     elif counts.anchor > index:
         counts.anchor -= 1
+
+
+@inlined
+def age(m, time):
+    """Delay of a measurement [s]; zero for one of the present state."""
+    delay = m.clock.now - time
+    return delay if delay > SAME_TIME else 0.0
+
+
+@inlined
+def set_noise(m, covariance, n, scale):
+    """m.noise ← the first n rows of a covariance, made symmetric, times a scale."""
+    for i in range(n):
+        for j in range(i + 1):
+            m.noise[i, j] = scale * 0.5 * (covariance[i, j] + covariance[j, i])
+
+
+@kernel
+def judged(m, source, square, rows):
+    """What to do with a measurement by its squared innovation; it is counted.
+
+    USE it if it passes the gate, else LEAVE_OUT at first. If refusals last WIDEN: use it with the noise it shows, while
+    wheels or poses support the state. OPEN: the state is wrong, add the residual to its covariance.
+    """
+    if 0.0 <= square <= m.settings.gate[rows]:
+        accept(source, square, rows)
+        source.since = math.nan
+        return USE
+    source.refused += 1
+    source.run += 1
+    if math.isnan(source.since):
+        source.since = m.clock.now
+    lasted = m.clock.now - source.since
+    limit = m.settings.recover_after
+    if source.run < FEWEST or not lasted >= limit or not square >= 0.0:
+        return LEAVE_OUT
+    supported = m.clock.now - max(m.clock.wheels, m.clock.poses) <= limit
+    if supported and lasted < PATIENCE * limit:
+        return WIDEN
+    source.run = 0  # the covariance will be enlarged: refusals count from the beginning again
+    source.since = math.nan
+    return OPEN
+
+
+@kernel
+def refuse_at_start(m, source):
+    """During alignment an outlier may have set the velocity: refusals in a row open it again."""
+    source.run += 1
+    if m.counts.ready or source.run < FEWEST:
+        return
+    source.run = 0
+    for i in range(3):
+        m.covariance[VELOCITY + i, VELOCITY + i] += m.settings.start_velocity[0] ** 2
+
+
+@kernel
+def accept(source, square, rows):
+    """Count a measurement that passed the gate, with its squared innovation."""
+    source.used += 1
+    source.rows += rows
+    source.squares += square
+    source.run = 0

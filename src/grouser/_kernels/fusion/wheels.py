@@ -3,13 +3,12 @@
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.arrays import copy, fill
+from grouser._kernels.arrays import copy, fill, inner
 from grouser._kernels.fusion import memory as at
 from grouser._kernels.fusion.delay import recall
 from grouser._kernels.fusion.memory import GYRO_BIAS, LOOSE, VELOCITY, WATCHED
-from grouser._kernels.fusion.refusal import accept, refuse_at_start
-from grouser._kernels.fusion.update import commit, core, innovate
-from grouser._kernels.fusion.vibration import acceleration_density, gyro_density
+from grouser._kernels.fusion.predict import acceleration_density, gyro_density
+from grouser._kernels.fusion.update import accept, age, commit, core, innovate, refuse_at_start
 from grouser._kernels.rotation import add, column, cross, dot, matrix, put, rotate_back, scale, skew
 
 UNKNOWN_SPEED = 0.5  # Sigma of the velocity [m/s] above which the rolling speed is that of the wheels
@@ -28,9 +27,7 @@ def measure_wheels(m, event):
     if not recall(m, event.time):
         m.faults.wheels_late += 1
         return
-    delay = m.clock.now - event.time
-    if delay <= at.SAME_TIME:
-        delay = 0.0
+    delay = age(m, event.time)
     speed = predict_wheels(m, event.twist)
     since = m.clock.now - m.clock.rolling_time
     m.clock.rolling_speed = speed
@@ -58,10 +55,9 @@ def measure_wheels(m, event):
         for i in range(rows):
             for j in range(i + 1):
                 m.noise[i, j] *= square / m.settings.gate[rows]
-        if innovate(m, rows, core(m)) < 0.0:
-            return
-        commit(m, rows)
-        m.clock.wheels = m.clock.now
+        if innovate(m, rows, core(m)) >= 0.0:
+            commit(m, rows)
+            m.clock.wheels = m.clock.now
         return
     if loose:
         without_slip(m, speed)
@@ -79,12 +75,7 @@ def measure_wheels(m, event):
 @kernel
 def without_slip(m, speed):
     """Take slip and parameters out of the prediction: wheels that are loose measure the velocity with large noise."""
-    hat = m.predicted
-    for i in range(3):
-        hat[twist_row(i)] += speed * m.state.slip[i]
-    for i in range(6):
-        for k in range(m.parameters.size):
-            hat[i] += m.slopes[i, k] * m.parameters[k]
+    subtract_slip(m, -1.0, speed)
     fill(m.slopes, 0.0)
     fill(m.direction, 0.0)
 
@@ -111,16 +102,14 @@ def predict_wheels(m, twist):
     v_body = rotate_back(m.then.quaternion, m.then.velocity)
     put(rate, hat, 0)
     put(add(v_body, 1.0, cross(rate, m.settings.lever_wheels)), hat, 3)
-    arm = m.settings.slip_arm * rate[2]
-    speed = math.sqrt(hat[3] * hat[3] + hat[4] * hat[4] + arm * arm)
+    speed = rolling_speed(m, hat)
     matrix(m.then.quaternion, m.R)
     for j in range(3):  # the slopes of u by gyro bias and delay are left out
         m.direction[j] = (hat[3] * m.R[j, 0] + hat[4] * m.R[j, 1]) / max(speed, 1e-6)
     P = m.covariance
     unknown = P[VELOCITY, VELOCITY] + P[VELOCITY + 1, VELOCITY + 1]
     if unknown > UNKNOWN_SPEED**2:
-        arm = m.settings.slip_arm * twist[2]
-        measured = math.sqrt(twist[3] * twist[3] + twist[4] * twist[4] + arm * arm)
+        measured = rolling_speed(m, twist)
         if measured < 4.0 * math.sqrt(unknown):  # also finite
             speed = measured
             fill(m.direction, 0.0)
@@ -134,12 +123,24 @@ def predict_wheels(m, twist):
         fill(m.slopes, 0.0)
         for i in range(3):
             m.slopes[twist_row(i), i] = speed
-    for i in range(3):
-        hat[twist_row(i)] -= speed * x.slip[i]
-    for i in range(6):
-        for k in range(m.parameters.size):
-            hat[i] -= m.slopes[i, k] * m.parameters[k]
+    subtract_slip(m, 1.0, speed)
     return speed
+
+
+@inlined
+def subtract_slip(m, sign, speed):
+    """m.predicted −= sign (u s + D δ)."""
+    for i in range(3):
+        m.predicted[twist_row(i)] -= sign * speed * m.state.slip[i]
+    for i in range(6):
+        m.predicted[i] -= sign * inner(m.slopes[i], m.parameters)
+
+
+@inlined
+def rolling_speed(m, twist):
+    """Speed of wheels that show a twist (ω, v): √(v_x² + v_y² + (arm ω_z)²) [m/s]."""
+    arm = m.settings.slip_arm * twist[2]
+    return math.sqrt(twist[3] * twist[3] + twist[4] * twist[4] + arm * arm)
 
 
 @kernel
@@ -150,8 +151,7 @@ def loosen(m, twist, speed, since):
     which only a nonlinear mixture is observed, and each linearisation would add information that is none. White noise
     of the same spectral density, 2 u² L/u over the time between two measurements, does not.
     """
-    arm = m.settings.slip_arm * twist[2]
-    measured = math.sqrt(twist[3] * twist[3] + twist[4] * twist[4] + arm * arm)
+    measured = rolling_speed(m, twist)
     fastest = max(speed, measured) if measured < math.inf else speed
     return 2.0 * max(fastest, m.settings.still_speed) * m.settings.slip_length / min(max(since, 1e-3), 1.0)
 
@@ -248,10 +248,10 @@ def refuse_wheels(m):
 
 @kernel
 def review_distrust(m, agrees):
-    """What to do with distrusted wheels, and when to end the distrust.
+    """Use of distrusted wheels, and the end of the distrust.
 
-    While there are poses or GPS the wheels are only watched, until they have agreed for a while; a refusal sets them
-    back a little. Without they are the only source of velocity, and are used with the noise of a wide slip.
+    While there are poses or GPS the wheels are only compared, until they have agreed for a while; a refusal delays
+    that. Without they are the only source of velocity, and are used with the noise of a wide slip.
     """
     clock = m.clock
     limit = m.settings.missing_after

@@ -1,15 +1,28 @@
-"""A yaw that is not known: GPS positions that are held until they determine it, and the turn of the whole world.
+"""Headings (compass, two antennas) as measurements of the fusion filter, and a yaw that is not known at the start.
 
-The error of a turn about gravity is the same at every state (`memory.py`), so all else can be estimated before.
+GPS positions are then held until they determine the yaw, and the whole world is turned. The error of a turn about
+gravity is the same at every state (`memory.py`), so all else can be estimated before.
 """
 
 import math
 
-from grouser._compile.jit import kernel
-from grouser._kernels.arrays import fill
-from grouser._kernels.fusion.delay import clone
-from grouser._kernels.fusion.memory import CLONE, HELD, POSITION, ROTATION, VELOCITY
-from grouser._kernels.fusion.update import commit_state, core, drop_clone
+from grouser._compile.jit import inlined, kernel
+from grouser._kernels.arrays import copy, copy_rows, fill
+from grouser._kernels.fusion.delay import clone, past_jacobian, recall
+from grouser._kernels.fusion.memory import CLONE, HELD, MOTION, POSITION, ROTATION, VELOCITY
+from grouser._kernels.fusion.update import (
+    LEAVE_OUT,
+    OPEN,
+    USE,
+    WIDEN,
+    age,
+    commit,
+    commit_state,
+    core,
+    drop_clone,
+    innovate,
+    judged,
+)
 from grouser._kernels.rotation import add, put, rotate
 
 UNKNOWN = 0.3  # Sigma of the yaw [rad] above which positions are not linearised
@@ -46,10 +59,8 @@ def hold_fix(m, event):
     fix = m.fixes[m.counts.held]
     fix.time = event.time
     put(event.position, fix.position, 0)
-    for i in range(3):
-        fix.observed[i] = event.observed[i]
-        for j in range(3):
-            fix.covariance[i, j] = event.covariance[i, j]
+    copy(event.observed, fix.observed)
+    copy_rows(event.covariance, fix.covariance)
     m.counts.held += 1
 
 
@@ -93,35 +104,26 @@ def find_yaw(m):
     """
     arm = add(m.settings.lever_antenna, -1.0, m.settings.lever_body)
     sigma = m.settings.start[POSITION]
-    w = 1.0 / max(sigma * sigma, 1e-12)  # the start: x = z = 0, up to the antenna's arm
-    mean_x = mean_y = seen_x = seen_y = along = across = spread = 0.0
-    total = w
-    for turn in range(2):
-        if turn == 1:
-            mean_x, mean_y, seen_x, seen_y = mean_x / total, mean_y / total, seen_x / total, seen_y / total
-            spread = w * (mean_x * mean_x + mean_y * mean_y)
-            along = w * (mean_x * seen_x + mean_y * seen_y)
-            across = w * (mean_x * seen_y - mean_y * seen_x)
-        for k in range(m.counts.held):
-            index = held_clone(m, k)
-            c, fix, row = m.clones[index], m.fixes[k], core(m) + CLONE * index + 3
-            point = add(c.position, 1.0, rotate(c.quaternion, arm))
-            P = m.covariance
-            drift = 0.5 * (P[row, row] + P[row + 1, row + 1])
-            noise = 0.5 * (fix.covariance[0, 0] + fix.covariance[1, 1]) + drift
-            weight = 1.0 / max(noise, 1e-12)
-            zx, zy = fix.position[0] - m.settings.origin[0], fix.position[1] - m.settings.origin[1]
-            if turn == 0:
-                total += weight
-                mean_x += weight * point[0]
-                mean_y += weight * point[1]
-                seen_x += weight * zx
-                seen_y += weight * zy
-            else:
-                x, y, zx, zy = point[0] - mean_x, point[1] - mean_y, zx - seen_x, zy - seen_y
-                spread += weight * (x * x + y * y)
-                along += weight * (x * zx + y * zy)
-                across += weight * (x * zy - y * zx)
+    total = 1.0 / max(sigma * sigma, 1e-12)  # weight of the start: x = z = 0, up to the antenna's arm
+    sum_x = sum_y = sum_zx = sum_zy = along = across = spread = 0.0
+    for k in range(m.counts.held):
+        index = held_clone(m, k)
+        c, fix, P, row = m.clones[index], m.fixes[k], m.covariance, core(m) + CLONE * index + 3
+        x, y, _ = add(c.position, 1.0, rotate(c.quaternion, arm))
+        drift = 0.5 * (P[row, row] + P[row + 1, row + 1])
+        weight = 1.0 / max(0.5 * (fix.covariance[0, 0] + fix.covariance[1, 1]) + drift, 1e-12)
+        zx, zy = fix.position[0] - m.settings.origin[0], fix.position[1] - m.settings.origin[1]
+        total += weight
+        sum_x += weight * x
+        sum_y += weight * y
+        sum_zx += weight * zx
+        sum_zy += weight * zy
+        spread += weight * (x * x + y * y)
+        along += weight * (x * zx + y * zy)
+        across += weight * (x * zy - y * zx)
+    spread -= (sum_x * sum_x + sum_y * sum_y) / total
+    along -= (sum_x * sum_zx + sum_y * sum_zy) / total
+    across -= (sum_x * sum_zy - sum_y * sum_zx) / total
     if not spread * FOUND * FOUND > 1.0:
         return False
     turn_world(m, math.atan2(across, along), WIDE * FOUND)
@@ -168,3 +170,58 @@ def turn_rows(m, at_row, n, c, s):
         P[x, k], P[y, k] = c * P[x, k] - s * P[y, k], s * P[x, k] + c * P[y, k]
     for k in range(n):
         P[k, x], P[k, y] = c * P[k, x] - s * P[k, y], s * P[k, x] + c * P[k, y]
+
+
+@inlined
+def wrap(angle):
+    """Within ±π."""
+    return math.atan2(math.sin(angle), math.cos(angle))
+
+
+@kernel
+def heading_rows(m, delay):
+    """Yaw at m.then; m.H (1, 15) ← its derivative by the error now.
+
+    Yaw is the direction of f = R e_x in the plane: dψ = θ_z − f_z (f_x θ_x + f_y θ_y) / (f_x² + f_y²).
+    """
+    w, x, y, z = m.then.quaternion[0], m.then.quaternion[1], m.then.quaternion[2], m.then.quaternion[3]
+    fx, fy, fz = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)
+    level = max(fx * fx + fy * fy, 1e-9)
+    past_jacobian(m, delay)
+    fill(m.H, 0.0)
+    for c in range(MOTION):
+        m.columns[c] = c
+        m.H[0, c] = m.J[2, c] - fz * (fx * m.J[0, c] + fy * m.J[1, c]) / level
+    return math.atan2(fy, fx)
+
+
+@kernel
+def innovate_heading(m, event, scale):
+    """Squared innovation of a heading whose variance is scaled; m.then holds the state of its time."""
+    m.residual[0] = wrap(event.yaw - heading_rows(m, age(m, event.time)))
+    m.noise[0, 0] = scale * event.covariance[0, 0]
+    return innovate(m, 1, MOTION)
+
+
+@kernel
+def measure_heading(m, event):
+    """Correct the state by a heading. Where the yaw is unknown the world is turned to it first."""
+    if event.time < m.clock.began:
+        return
+    if not recall(m, event.time):
+        m.faults.heading_late += 1
+        return
+    if yaw_unknown(m):
+        turn_world(m, wrap(event.yaw - heading_rows(m, 0.0)), ANY)
+        recall(m, event.time)
+    square = innovate_heading(m, event, 1.0)
+    step = judged(m, m.headings, square, 1)
+    m.faults.heading_refused += step != USE
+    m.faults.heading_readmitted += step > LEAVE_OUT
+    if step == OPEN:
+        add_common(m, ROTATION + 2, wrap(event.yaw - heading_rows(m, 0.0)) ** 2)
+    if step == WIDEN:
+        innovate_heading(m, event, max(square, 1.0))
+    if step in (USE, WIDEN):
+        commit(m, 1)
+        m.clock.headings = m.clock.now

@@ -1,4 +1,4 @@
-"""How far each wheel disagrees with the others: L §5.1, [14], as one weighted least squares.
+"""Residual of each wheel against the others: L §5.1, [14], as one weighted least squares.
 
 Rows are the velocities of the contacts, along, across and off the ground, couplings, turn rates of the gyro and rates
 of joints whose angles are measured, each over the sigma of its ordinary error. Leaving the longitudinal row of a wheel
@@ -8,7 +8,7 @@ out leaves its residual: the rim speed it has beyond what the other rows ask for
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.arrays import fill
+from grouser._kernels.arrays import fill, inner
 from grouser._kernels.least_squares import cholesky_solve, normal_equations, solve_again
 from grouser._kernels.odometry.state import LARGEST
 from grouser._kernels.rotation import dot, vector
@@ -61,24 +61,17 @@ def median_speed(vehicle, raw):
 @kernel
 def turn_by_sides(vehicle, s, raw):
     """Turn rate that the rim speeds say, for wheels that do not steer [rad/s]: their slope across the vehicle."""
-    count = 0
-    y_mean = v_mean = 0.0
+    count = sum_y = sum_v = sum_yv = sum_yy = 0.0
     for w in range(vehicle.wheel.size):
-        speed = rim(vehicle, raw, w)
+        speed, y = rim(vehicle, raw, w), s.p[vehicle.wheel[w], 1]
         if not math.isnan(speed):
-            count += 1
-            y_mean += s.p[vehicle.wheel[w], 1]
-            v_mean += speed
-    y_mean /= max(count, 1)
-    v_mean /= max(count, 1)
-    above = below = 0.0
-    for w in range(vehicle.wheel.size):
-        speed = rim(vehicle, raw, w)
-        if not math.isnan(speed):
-            y = s.p[vehicle.wheel[w], 1] - y_mean
-            above -= y * (speed - v_mean)
-            below += y * y
-    return above / below if below > 1e-12 else 0.0
+            count += 1.0
+            sum_y += y
+            sum_v += speed
+            sum_yv += y * speed
+            sum_yy += y * y
+    below = sum_yy - sum_y * sum_y / max(count, 1.0)
+    return (sum_y * sum_v / count - sum_yv) / below if below > 1e-12 else 0.0
 
 
 @inlined
@@ -92,7 +85,7 @@ def turn_slip(store):
 
 @inlined
 def scatter(store):
-    """How much more than usual slip scatters: f(s) of (4.48), 1 + k s with s the model's slip over the speed."""
+    """Factor on the sigma of slip: f(s) of (4.48), 1 + k s with s the model's slip over the speed."""
     slip = 0.0
     v = vector(store.work.odometry, 3)
     if store.settings.linear == 0 and store.model.slip_mode != 0:
@@ -119,7 +112,7 @@ def smooth_angles(store, time, h):
 
 @inlined
 def smooth_turn(episode, turn, h):
-    """How fast the turn rate changes, over the time of `SMOOTH`: a delay makes an error of it."""
+    """Rate of change of the turn rate, smoothed over `SMOOTH`: a delay turns it into an error."""
     if abs(turn) < LARGEST:
         if h > 0.0:
             episode.swing += min(h / SMOOTH, 1.0) * (abs(turn - episode.turn) / max(h, SMOOTH) - episode.swing)
@@ -160,12 +153,12 @@ def set_row(suspicion, r, tolerance, white, averaging):
     """Ordinary error of a row, and noise of one sample, of which `averaging` is left in the mean."""
     suspicion.tolerance[r] = tolerance
     suspicion.white[r] = white
-    suspicion.sigma[r] = math.sqrt(tolerance * tolerance + averaging * white * white)
+    suspicion.weight[r] = 1.0 / math.sqrt(tolerance * tolerance + averaging * white * white)
 
 
 @kernel
 def set_contact_rows(store, raw, averaging):
-    """Sigmas of the rows of the contacts and couplings."""
+    """Weights of the rows of the contacts and couplings."""
     factor = scatter(store)
     vehicle, suspicion = store.vehicle, store.suspicion
     rules, v = suspicion.rules, suspicion.episode.scale
@@ -176,7 +169,7 @@ def set_contact_rows(store, raw, averaging):
         white = vehicle.radius[w] * math.sqrt(store.joints[j].rate_variance)
         set_row(suspicion, 3 * w, factor * rules.slip * v, white, averaging)
         if not used:
-            suspicion.sigma[3 * w] = math.inf
+            suspicion.weight[3 * w] = 0.0
         set_row(suspicion, 3 * w + 1, rules.sideslip * v, 0.0, averaging)
         set_row(suspicion, 3 * w + 2, rules.lift * v, 0.0, averaging)
     for c in range(vehicle.coupling_value.size):
@@ -185,13 +178,12 @@ def set_contact_rows(store, raw, averaging):
 
 @kernel
 def set_turn_rows(store, sense, first, averaging):
-    """Sigmas and right sides of the rows of the gyro."""
+    """Weights and right sides of the rows of the gyro."""
     suspicion = store.suspicion
     rules = suspicion.rules
     white = math.sqrt(store.settings.gyro_variance)
     for i in range(3):
         r = first + i
-        suspicion.sigma[r] = math.inf
         if sense.gyro_given == 0 or not (abs(sense.gyro[i]) < LARGEST):
             continue
         target = sense.gyro[i]
@@ -211,7 +203,7 @@ def set_turn_rows(store, sense, first, averaging):
         if i == 2:
             error += TURN_LAG * suspicion.episode.swing
         set_row(suspicion, r, error, white, averaging)
-        suspicion.b[r] = target / suspicion.sigma[r]
+        suspicion.b[r] = target * suspicion.weight[r]
 
 
 @kernel
@@ -223,23 +215,18 @@ def set_system(store, raw, sense, h):
     coupled = contacts + vehicle.coupling_value.size
     turned = coupled + 3
     n = choose_columns(store, raw)
-    set_contact_rows(store, raw, averaging)
     fill(suspicion.B, 0.0)
+    fill(suspicion.b, 0.0)
+    fill(suspicion.weight, 0.0)
+    set_contact_rows(store, raw, averaging)
     for r in range(coupled):
-        suspicion.b[r] = 0.0
-        if suspicion.sigma[r] == math.inf:
-            continue
-        total = 0.0
+        weight = suspicion.weight[r]
         for j in range(raw.size):
             if abs(raw[j]) < LARGEST:
-                total -= s.A[r, 6 + j] * raw[j]
-        weight = 1.0 / suspicion.sigma[r]
-        suspicion.b[r] = total * weight
+                suspicion.b[r] -= s.A[r, 6 + j] * raw[j] * weight
         for i in range(n):
             suspicion.B[i, r] = s.A[r, suspicion.columns[i]] * weight
     set_turn_rows(store, sense, coupled, averaging)
-    for j in range(raw.size):
-        suspicion.sigma[turned + j] = math.inf
     for i in range(n):
         column = suspicion.columns[i]
         if column < 3:
@@ -250,14 +237,10 @@ def set_system(store, raw, sense, h):
             seen = not math.isnan(rate)
             error = ANGLE_RATE + ANGLE_RATE_PART * abs(rate) if seen else UNSEEN_RATE
             set_row(suspicion, r, error, 0.0, averaging)
-            suspicion.b[r] = (rate if seen else 0.0) / suspicion.sigma[r]
+            suspicion.b[r] = (rate if seen else 0.0) * suspicion.weight[r]
         else:
             continue
-        if suspicion.sigma[r] != math.inf:
-            suspicion.B[i, r] = 1.0 / suspicion.sigma[r]
-    for r in range(coupled, suspicion.sigma.size):
-        if suspicion.sigma[r] == math.inf:
-            suspicion.b[r] = 0.0
+        suspicion.B[i, r] = suspicion.weight[r]
     normal_equations(suspicion.B, suspicion.b, suspicion.b.size, n, suspicion.N, suspicion.x)
     for i in range(n):
         suspicion.N[i, i] += OPEN
@@ -278,7 +261,8 @@ def leave_out(store, raw, k, n):
     for w in range(vehicle.wheel.size):
         if suspicion.member[k, w] == 0:
             continue
-        if suspicion.sigma[3 * w] == math.inf:
+        weight = suspicion.weight[3 * w]
+        if weight == 0.0:
             if k >= vehicle.wheel.size or math.isnan(rim(vehicle, raw, w)):
                 return
             outside = w
@@ -286,7 +270,6 @@ def leave_out(store, raw, k, n):
             for i in range(n):
                 y[i] = s.A[3 * w, suspicion.columns[i]] * weight
         else:
-            weight = 1.0 / suspicion.sigma[3 * w]
             for i in range(n):
                 y[i] += B[i, 3 * w] * weight
             c[3 * w] = weight
@@ -306,27 +289,20 @@ def leave_out(store, raw, k, n):
         share = own
     solve_again(suspicion.N, n, y)
     for r in range(c.size):
-        if suspicion.sigma[r] == math.inf:
-            continue
-        total = 0.0
-        for i in range(n):
-            total += B[i, r] * y[i]
-        c[r] -= total
+        c[r] -= inner(y[:n], B[:, r])
     if outside < 0:
         share = 0.0
         for w in range(vehicle.wheel.size):
             if suspicion.member[k, w] == 1:
-                share += c[3 * w] / suspicion.sigma[3 * w]
+                share += c[3 * w] * suspicion.weight[3 * w]
         if share < UNTESTABLE * own:
             return
     for r in range(c.size):
-        if suspicion.sigma[r] == math.inf:
-            continue
         g = c[r] / share
         if outside < 0:
             value += g * suspicion.b[r]
-        persistent += (g * suspicion.tolerance[r] / suspicion.sigma[r]) ** 2
-        white += (g * suspicion.white[r] / suspicion.sigma[r]) ** 2
+        persistent += (g * suspicion.tolerance[r] * suspicion.weight[r]) ** 2
+        white += (g * suspicion.white[r] * suspicion.weight[r]) ** 2
     suspect.known = 1
     suspect.residual = value
     suspect.persistent = math.sqrt(persistent)

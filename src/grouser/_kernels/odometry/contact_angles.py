@@ -106,23 +106,16 @@ def set_rolling(rolling, psi, radius):
     """
     c = math.cos(psi)
     s = math.sin(psi)
-    rolling[0, 0, 0] = c
-    rolling[0, 0, 2] = s
-    rolling[0, 0, 4] = -radius
-    for i in (1, 3, 5):
-        rolling[0, 0, i] = 0.0
-        rolling[1, 0, i] = 0.0
-    rolling[0, 1, 1] = 1.0
-    rolling[0, 1, 3] = radius * c
-    rolling[0, 1, 5] = radius * s
-    rolling[0, 2, 0] = -s
-    rolling[0, 2, 2] = c
-    rolling[1, 0, 0] = -s
-    rolling[1, 0, 2] = c
-    rolling[1, 1, 3] = -radius * s
-    rolling[1, 1, 5] = radius * c
-    rolling[1, 2, 0] = -c
-    rolling[1, 2, 2] = -s
+    rows, slopes = rolling[0], rolling[1]
+    put((c, 0.0, s), rows[0], 0)
+    put((0.0, -radius, 0.0), rows[0], 3)
+    put((0.0, 1.0, 0.0), rows[1], 0)
+    put((radius * c, 0.0, radius * s), rows[1], 3)
+    put((-s, 0.0, c), rows[2], 0)
+    put((-s, 0.0, c), slopes[0], 0)
+    put((0.0, 0.0, 0.0), slopes[0], 3)
+    put((-radius * s, 0.0, radius * c), slopes[1], 3)
+    put((-c, 0.0, -s), slopes[2], 0)
 
 
 @kernel
@@ -135,23 +128,15 @@ def hold_one_direction(rolling, held):
 
 
 @kernel
-def hold_nothing_along(rolling):
-    """The rows of a ball that slides: none along the ground."""
-    for n in range(2):
-        for r in range(2):
-            for i in range(6):
-                rolling[n, r, i] = 0.0
-
-
-@kernel
 def contact_rows(f, w, first):
     """Rows of the velocity of wheel w's contact point, and what removes them, from column `first` of f.B and f.b."""
     n, hub, twist, rolling = f.sample.unknown, f.hub[w], f.hub_twist, f.rolling
     set_rolling(rolling, f.found_psi[w], f.vehicle.radius[w])
     if f.vehicle.rollers[w]:
         hold_one_direction(rolling, f.vehicle.held[w])
-    if w >= rolling_count(f.vehicle):
-        hold_nothing_along(rolling)
+    if w >= rolling_count(f.vehicle):  # a ball that slides
+        fill(rolling[0, :2], 0.0)
+        fill(rolling[1, :2], 0.0)
     for i in range(6):
         twist[i] = inner(hub[i], f.found_v)
     for r in range(3):

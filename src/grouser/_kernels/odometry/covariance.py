@@ -1,13 +1,12 @@
-"""Covariance of a sample's velocity by propagation of the noise of its inputs, and what of it the wheels determine."""
+"""Covariance of a sample's velocity by propagation of the noise of its inputs, and which velocities are observable."""
 
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.arrays import fill, inner
+from grouser._kernels.arrays import add_outer, fill, inner
+from grouser._kernels.odometry import velocity
 from grouser._kernels.odometry.pose import LEAST_LENGTH, SMOOTHING
 from grouser._kernels.odometry.state import CONTACTS_ON_GROUND, ESTIMATED, FAULT_UNOBSERVED, LARGEST
-from grouser._kernels.odometry.turning import gyro_noise, impose, turn_responses
-from grouser._kernels.odometry.velocity import SLOWEST, constraint_twist, factorise, find_contact_frames, moved_twist
 from grouser._kernels.rotation import matrix as rotation_of_quaternion
 from grouser._kernels.rotation import set_attitude
 
@@ -75,7 +74,7 @@ def share_outside(store, rows, level, gyro, share):
 
 @kernel
 def observe(store, inside, rank, out):
-    """Which velocities the wheels determine, and into work.share how much of each even assumed contacts leave open."""
+    """Velocities that the wheels determine, and into work.share the undetermined share with assumed contacts."""
     settings, share = store.settings, store.work.share
     known = settings.contacts_known % 2 == 1 and inside
     if settings.linear == 1:
@@ -97,7 +96,7 @@ def observe(store, inside, rank, out):
 
 @kernel
 def determine_nothing(work, out):
-    """Velocity of a sample whose wheels do not suffice."""
+    """Velocity of a sample with too few measured wheels."""
     fill(work.odometry, 0.0)
     fill(work.twist, 0.0)
     fill(work.share, 1.0)
@@ -130,7 +129,7 @@ def sample_covariance(store, factorised):
         column = model.known[k]
         if column >= 6 and store.joints[column - 6].rate_variance > 0.0:
             given[column] += RATE_STEP
-            moved_twist(store, factorised)
+            velocity.moved_twist(store, factorised)
             given[column] -= RATE_STEP
             add_square(work, work.covariance, work.twist, store.joints[column - 6].rate_variance, RATE_STEP)
     if settings.linear == 0:
@@ -153,15 +152,15 @@ def sample_covariance(store, factorised):
 def move_angle(store, angles, i, variance, covariance):
     """The part of one angle, which moves contacts and frames, in a covariance."""
     angles[i] += STEP
-    find_contact_frames(store)
-    moved_twist(store, factorise(store.model, store.s))
+    velocity.find_contact_frames(store)
+    velocity.moved_twist(store, velocity.factorise(store.model, store.s, store.model.unknown, store.model.counts[1]))
     angles[i] -= STEP
     add_square(store.work, covariance, store.work.twist, variance, STEP)
 
 
 @kernel
 def missing_rates(store, rates, out):
-    """What wheels whose rates should have come leave open.
+    """Covariance by wheels whose rates are missing.
 
     Where the others determine the motion, a missing wheel turns as they ask, within what they contradict each other by
     beyond their noise: where a skid-steered vehicle turns, the velocity of those that are left is not that of all with
@@ -179,13 +178,13 @@ def missing_rates(store, rates, out):
             nk += 1
     if nk == first:
         return
-    speed = max(work.speed, SLOWEST) if out.wheels > 0 else UNKNOWN_SPEED
+    speed = max(work.speed, velocity.SLOWEST) if out.wheels > 0 else UNKNOWN_SPEED
     if others_suffice(store, out):
-        constraint_twist(store, False, work.moved_odometry, work.moved)
+        velocity.constraint_twist(store, False, work.moved_odometry, work.moved)
         speed = contradiction(store, out.wheels)
     else:
         work.stands = 0
-        constraint_twist(store, False, work.moved_odometry, work.moved)
+        velocity.constraint_twist(store, False, work.moved_odometry, work.moved)
     if speed == 0.0:
         return
     nu = 0
@@ -201,14 +200,14 @@ def missing_rates(store, rates, out):
             nu += 1
     model.counts[0] = nk
     model.counts[1] = nu
-    turn_responses(store)
-    constraint_twist(store, False, work.moved_odometry, work.asked)
-    impose(store, work.asked)
+    velocity.turn_responses(store)
+    velocity.constraint_twist(store, False, work.moved_odometry, work.asked)
+    velocity.impose(store, work.asked)
     speed *= math.sqrt(1.0 + 2.0 * MISSING_LASTS / work.period)
     for k in range(first, nk):
         column = model.known[k]
         store.given[column] += RATE_STEP
-        moved_twist(store, False)
+        velocity.moved_twist(store, False)
         store.given[column] -= RATE_STEP
         radius = vehicle.radius[vehicle.wheel_of_frame[column - 5]]
         add_square(work, work.covariance, work.asked, (speed / radius) ** 2, RATE_STEP)
@@ -256,7 +255,7 @@ def lean_slopes(store, factorised):
         work.attitude[k] += STEP
         set_attitude(work.quaternion, work.attitude[0], work.attitude[1], 0.0)
         rotation_of_quaternion(work.quaternion, R_world_body)
-        moved_twist(store, factorised)
+        velocity.moved_twist(store, factorised)
         work.attitude[k] -= STEP
         for i in range(6):
             work.lean[k, i] = (work.moved[i] - work.twist[i]) / STEP
@@ -284,7 +283,7 @@ def complete(store):
     one sample stays.
     """
     work, memory = store.work, store.memory
-    gyro_noise(store)
+    velocity.gyro_noise(store)
     moves = 0.0 if work.stands == 1 and memory.stood == 1 else 1.0
     for i in range(6):
         for k in range(6):
@@ -299,6 +298,4 @@ def complete(store):
         if work.lever == 1 and work.by_gyro[i] == 0.0:
             noise = (memory.attitude_sigma / max(SMOOTHING * store.settings.span, LEAST_LENGTH)) ** 2
             q = max(memory.bend[i] ** 2 - noise, 0.0) * work.speed**2
-            for a in range(6):
-                for b in range(6):
-                    work.whole[a, b] += q * store.response[i, a] * store.response[i, b]
+            add_outer(q, store.response[i], store.response[i], work.whole)

@@ -1,4 +1,4 @@
-"""Inputs of streaming odometry: what is wrong with a sample, and what is used instead."""
+"""Inputs of streaming odometry: faults of a sample, and the values that are used instead."""
 
 import math
 

@@ -6,7 +6,7 @@ Roll and pitch are measured, yaw and position integrate, as in the prediction of
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.arrays import copy, fill, inner
+from grouser._kernels.arrays import add_congruence, add_outer, copy, copy_rows, fill, inner
 from grouser._kernels.motion import arc as step
 from grouser._kernels.rotation import add, column, put, set_attitude
 from grouser._kernels.rotation import matrix as rotation_of_quaternion
@@ -165,14 +165,13 @@ def carry_lever(store, h):
 
 @kernel
 def whole_covariance(store):
-    """Covariance of (x, y, z, yaw) with what does not add up from step to step, into work.pose."""
+    """Covariance of (x, y, z, yaw) with the parts that do not accumulate, into work.pose."""
     memory, work = store.memory, store.work
-    for a in range(4):
-        for b in range(4):
-            work.pose[a, b] = memory.pose[a, b] + memory.steady[a] * memory.steady[b]
-    step.add_outer(work.pose, memory.rise**2, work.gain[5], work.gain[5])
+    copy_rows(memory.pose, work.pose)
+    add_outer(1.0, memory.steady, memory.steady, work.pose)
+    add_outer(memory.rise**2, work.gain[5], work.gain[5], work.pose)
     for k in range(2):
-        step.add_outer(work.pose, memory.attitude_sigma**2, memory.lever[k], memory.lever[k])
+        add_outer(memory.attitude_sigma**2, memory.lever[k], memory.lever[k], work.pose)
 
 
 @kernel
@@ -194,13 +193,8 @@ def write_pose(store, out):
         put(column(R, i), M[3 + i], 0)
         M[i, 3] = R[2, i]
     C = out.pose_covariance
-    for i in range(6):
-        for j in range(6):
-            total = 0.0
-            for a in range(4):
-                for b in range(4):
-                    total += M[i, a] * work.pose[a, b] * M[j, b]
-            C[i, j] = total
+    fill(C, 0.0)
+    add_congruence(M, work.pose, C)
     # Roll errors turn about the body's x, pitch errors about the y axis before roll.
     axes = work.axes
     axes[0, 0] = 1.0
@@ -208,9 +202,7 @@ def write_pose(store, out):
     axes[1, 2] = -math.sin(work.attitude[0])
     variance = memory.attitude_sigma**2
     for k in range(2):
-        for i in range(3):
-            for j in range(3):
-                C[i, j] += variance * axes[k, i] * axes[k, j]
+        add_outer(variance, axes[k], axes[k], C[:3, :3])
         for j in range(6):
             total = inner(M[j], memory.cross[k])
             for i in range(3):
@@ -220,7 +212,7 @@ def write_pose(store, out):
 
 @kernel
 def keep_sample(store, intensity, time, out):
-    """What the next step starts from, and the velocity of the estimate.
+    """Memory for the next step, and the velocity of the estimate.
 
     The process noise of a fit enters as the variance of the mean velocity over a step, noise of attitude by its slip.
     """
@@ -231,10 +223,9 @@ def keep_sample(store, intensity, time, out):
             by_slip = variance * (work.lean[0, i] * work.lean[0, j] + work.lean[1, i] * work.lean[1, j])
             process = store.settings.noise[i, j] * intensity / work.period
             out.twist_covariance[i, j] = work.whole[i, j] + process + by_slip
-            memory.covariance[i, j] = work.covariance[i, j]
-            memory.lasting[i, j] = work.lasting[i, j]
-        for k in range(2):
-            memory.lean[k, i] = work.lean[k, i]
+    copy_rows(work.covariance, memory.covariance)
+    copy_rows(work.lasting, memory.lasting)
+    copy_rows(work.lean, memory.lean)
     copy(work.odometry, out.odometry_twist)
     copy(work.twist, out.twist)
     copy(work.twist, memory.twist)

@@ -1,4 +1,4 @@
-"""Wheels under suspicion: a sequential test of each wheel against the others, and the pose without those that lie.
+"""Wheels under suspicion: a sequential test of each wheel against the others, and the pose without those that slip.
 
 The evidence against a suspect is the Shiryaev–Roberts statistic R ← (R + h) Λ of slip of several sizes, with Λ the
 likelihood of slip over that of the largest ordinary error. While wheels roll, the mean of R is at most the time that
@@ -12,13 +12,12 @@ they agree again.
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.arrays import copy, fill
+from grouser._kernels.arrays import add_congruence, add_outer, copy, fill
 from grouser._kernels.odometry import inputs, velocity
 from grouser._kernels.odometry.consistency import find_residuals, smooth_angles
 from grouser._kernels.odometry.pose import advance
-from grouser._kernels.odometry.state import FAULT_SLIP, LARGEST
-from grouser._kernels.odometry.suspects import SIZES
-from grouser._kernels.rotation import set_attitude
+from grouser._kernels.odometry.state import FAULT_SLIP, LARGEST, SIZES
+from grouser._kernels.rotation import add, put, set_attitude
 
 ORDINARY = 3.0  # Sigmas of ordinary errors that are no evidence
 FOLLOWED = 1e-5  # Odds of slip from which on the pose without a suspect is followed
@@ -27,7 +26,7 @@ SURE = 0.99  # Probability of one suspect among all, from which on it is left ou
 LASTS = 1.0  # How long ordinary errors last, after which another look at them counts [s]
 LEARNED = 2.0  # Time over which the noise of residuals is learned [s]
 AGREES = 7.0  # Logarithm of the odds at which a wheel that was left out is believed again
-MOST = 3.0  # Evidence beyond this many alarms is not counted, so that it is soon gone where wheels agree again
+MOST = 3.0  # Evidence is cut at this many alarms, so that it decays soon where wheels agree again
 LONGEST = 0.05  # A sample counts for no longer [s]
 MANY = 40.0  # Logarithm of a likelihood that counts in one sample
 
@@ -94,7 +93,7 @@ def sample_twist(store, sense, raw, h):
 
 @kernel
 def learn_noise(suspect, h):
-    """Variance of the residual from sample to sample: as given, or more if it is seen to be more.
+    """Variance of the residual from sample to sample: as given, or as observed if that is more.
 
     Half the mean square of differences, in which slip that lasts has no part; a jump counts no more than four sigmas.
     """
@@ -293,21 +292,17 @@ def mean_offset(suspicion, probability, mean, spread):
             p = probability * suspect.weight
             for a in range(4):
                 mean[a] += p * suspect.offset[a]
-                for b in range(4):
-                    spread[a, b] += p * suspect.offset[a] * suspect.offset[b]
-    for a in range(4):
-        for b in range(4):
-            spread[a, b] -= mean[a] * mean[b]
+            add_outer(p, suspect.offset, suspect.offset, spread)
+    add_outer(-1.0, mean, mean, spread)
 
 
 @kernel
 def take_mean(store):
-    """The episode is over: the mean of what was followed becomes the estimate."""
+    """End of the episode: the mean of the poses that were followed becomes the estimate."""
     suspicion, memory = store.suspicion, store.memory
     episode, mean = suspicion.episode, suspicion.room[8:12]
-    mean_offset(suspicion, episode.peak, mean, suspicion.spread)
-    for a in range(3):
-        memory.position[a] += mean[a]
+    mean_offset(suspicion, episode.peak, mean, suspicion.spread[:4, :4])
+    put(add(memory.position, 1.0, mean), memory.position, 0)
     memory.yaw += mean[3]
     for a in range(4):
         for b in range(4):
@@ -322,7 +317,7 @@ def take_mean(store):
 
 @kernel
 def finish(store, out):
-    """Carry on what is followed, and put the mean and the spread of all into the estimate; returns a fault bit."""
+    """Advance the poses that are followed, and write their mean and spread into the estimate; returns a fault bit."""
     suspicion, work = store.suspicion, store.work
     out.excluded = out.suspected = 0
     out.slip_joint = -1
@@ -355,34 +350,27 @@ def finish(store, out):
 def spread_pose(store, out):
     """The pose of the estimate as the mean of all that are followed, their spread in its covariance."""
     suspicion, M = store.suspicion, store.work.to_body
-    mean, spread = suspicion.room[8:12], suspicion.spread
+    mean, spread = suspicion.room[8:12], suspicion.spread[:4, :4]
     mean_offset(suspicion, suspicion.episode.peak, mean, spread)
-    for a in range(3):
-        out.position[a] += mean[a]
+    put(add(out.position, 1.0, mean), out.position, 0)
     out.yaw += mean[3]
     set_attitude(out.quaternion, out.attitude[0], out.attitude[1], out.yaw)
-    for i in range(6):
-        for j in range(6):
-            for a in range(4):
-                for b in range(4):
-                    out.pose_covariance[i, j] += M[i, a] * spread[a, b] * M[j, b]
+    add_congruence(M, spread, out.pose_covariance)
 
 
 @kernel
 def spread_twist(suspicion, twist, out):
     """The velocity of the estimate, likewise."""
-    mean, spread = suspicion.room[:6], suspicion.spread
+    mean, change = suspicion.room[:6], suspicion.room[6:12]
     fill(mean, 0.0)
-    fill(spread, 0.0)
     for k in range(suspicion.suspects.size):
         suspect = suspicion.suspects[k]
         if suspect.followed == 1:
             p = suspicion.episode.probability * suspect.weight
             for a in range(6):
-                mean[a] += p * (suspect.twist[a] - twist[a])
-                for b in range(6):
-                    spread[a, b] += p * (suspect.twist[a] - twist[a]) * (suspect.twist[b] - twist[b])
+                change[a] = suspect.twist[a] - twist[a]
+                mean[a] += p * change[a]
+            add_outer(p, change, change, out.twist_covariance)
+    add_outer(-1.0, mean, mean, out.twist_covariance)
     for a in range(6):
         out.twist[a] += mean[a]
-        for b in range(6):
-            out.twist_covariance[a, b] += spread[a, b] - mean[a] * mean[b]

@@ -3,11 +3,11 @@
 import math
 
 from grouser._compile.jit import entry, kernel
-from grouser._kernels.arrays import copy
+from grouser._kernels.arrays import copy, copy_rows
 from grouser._kernels.motion.rim_speed import rim_speed
 from grouser._kernels.odometry import covariance, inputs, pose, suspicion
 from grouser._kernels.odometry.state import FAULT_CLOCK, FAULT_GAP, FAULT_GROUND, FAULT_TIME
-from grouser._kernels.odometry.turning import check_gyro
+from grouser._kernels.odometry.velocity import check_gyro
 
 LONGEST_STEADY = 10.0  # Longest gap through which motion continues [s]
 LONGEST_GAP = 3600.0  # A longer gap enlarges the covariance no further [s]
@@ -19,8 +19,7 @@ def take_samples(store, samples):
     maps = samples.linear.shape[0]
     for k in range(samples.sense.shape[0]):
         if maps > 0:
-            for i in range(6):
-                copy(samples.linear[min(k, maps - 1), i], store.linear[i])
+            copy_rows(samples.linear[min(k, maps - 1)], store.linear)
         if k < samples.extra.shape[0]:
             copy(samples.extra[k], store.extra)
         samples.faults[k] = take_sample(store, samples, k)

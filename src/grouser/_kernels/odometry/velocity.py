@@ -1,21 +1,27 @@
-"""Body velocity of a sample from its wheels, with slip."""
+"""Body velocity of a sample from its wheels, with slip, and with turn rates that gyro and attitude give.
+
+The wheels roll: a body that pitches about them at ω_y moves at −z ω_y, z its contacts' height. With some turn rates
+known, least squares gives the other velocities. It is quadratic, so the solution moves linearly with the known rates.
+"""
 
 import math
 
 from grouser._compile.jit import inlined, kernel
-from grouser._kernels.arrays import copy, fill, inner
+from grouser._kernels.arrays import add_outer, copy, fill, inner
 from grouser._kernels.constants import GRAVITY
 from grouser._kernels.contact.geometry import contacts_at, find_contacts
 from grouser._kernels.kinematics.jacobian import wheel_jacobians
 from grouser._kernels.kinematics.velocity import SLIP_ON_BODY, body_slip, solve_velocity
-from grouser._kernels.least_squares import cholesky_solve, normal_equations, solve_again
+from grouser._kernels.least_squares import cholesky_solve, least_squares, normal_equations, solve_again
 from grouser._kernels.odometry.pose import advance
-from grouser._kernels.odometry.state import CONTACTS_ON_GROUND
-from grouser._kernels.odometry.turning import SAFE_PIVOT, SAFE_SHARE, impose, turn_responses, uneven_ground
-from grouser._kernels.rotation import add, dot, set_attitude, vector
+from grouser._kernels.odometry.state import CONTACTS_ON_GROUND, FAULT_GYRO, LARGEST
+from grouser._kernels.rotation import add, dot, put, set_attitude, vector
 from grouser._kernels.vehicles.frames import pose_frames
 
 SLOWEST = 0.05  # Speed below which slip is not put in relation to it [m/s]
+SAFE_PIVOT = 1e-8
+"""Part of a column that is its own, squared, above which a Cholesky factor is good for many right sides."""
+SAFE_SHARE = 1e-16  # The same part of the largest column. Both are stricter than those of `least_squares`
 
 
 @kernel
@@ -34,21 +40,6 @@ def find_contact_frames(store):
 
 
 @inlined
-def factorise(model, s):
-    """Cholesky factor of the normal matrix of the contacts in s, for `solve_factorised`; False if rank is nearly lost.
-
-    The whole least squares is then solved for every right side.
-    """
-    n, nr = model.counts[1], s.rhs.size
-    for i in range(n):
-        column = model.unknown[i]
-        for r in range(nr):
-            s.B[i, r] = s.A[r, column] * model.weight[r]
-    largest = normal_equations(s.B, s.row, nr, n, s.normal, s.x)
-    return cholesky_solve(s.normal, n, SAFE_PIVOT, SAFE_SHARE * largest, s.x)
-
-
-@inlined
 def solve_factorised(model, s, given):
     """As `solve_velocity`, with the factor that `factorise` left in s.normal and the columns in s.B.
 
@@ -57,9 +48,7 @@ def solve_factorised(model, s, given):
     n = model.counts[1]
     for r in range(s.rhs.size):
         s.row[r] = (s.rhs[r] - inner(s.A[r], given)) * model.weight[r]
-    for i in range(n):
-        s.x[i] = inner(s.B[i], s.row)
-    solve_again(s.normal, n, s.x)
+    solve_row(s, n)
     for i in range(n):
         s.v[model.unknown[i]] = s.x[i]
 
@@ -161,12 +150,140 @@ def sample_twist(store, h):
         if on_ground:
             advance(store, h)
             set_attitude(q, work.attitude[0], work.attitude[1], store.memory.yaw + store.arc.step[3])
-            for i in range(3):
-                q[4 + i] = store.memory.position[i] + store.arc.step[i]
+            put(add(store.memory.position, 1.0, store.arc.step), q, 4)
         inside = find_contact_frames(store)
-        factorised = factorise(store.model, store.s)
+        factorised = factorise(store.model, store.s, store.model.unknown, store.model.counts[1])
         rank = constraint_twist(store, factorised, work.odometry, work.twist)
         work.factor = slip_factor(store.settings.slip_scale, work)
         impose(store, work.twist)
     uneven_ground(store)
     return inside, rank, factorised
+
+
+@kernel
+def check_gyro(sense, work):
+    """Turn rates of the gyro and which of them are known into work; NaN is not measured. Returns a fault bit."""
+    fill(work.by_gyro, 0.0)
+    if sense.gyro_given == 0:
+        return 0
+    fault = 0
+    silent = 0
+    for i in range(3):
+        work.gyro[i] = sense.gyro[i]
+        if math.isnan(sense.gyro[i]):
+            silent += 1
+        elif abs(sense.gyro[i]) < LARGEST:
+            work.by_gyro[i] = 1.0
+        else:
+            fault = FAULT_GYRO
+    return FAULT_GYRO if silent == 3 else fault
+
+
+@inlined
+def fill_columns(model, s, columns, n):
+    """Weighted columns of n unknown velocities into s.B."""
+    for i in range(n):
+        for r in range(s.rhs.size):
+            s.B[i, r] = s.A[r, columns[i]] * model.weight[r]
+
+
+@inlined
+def factorise(model, s, columns, n):
+    """Cholesky factor of the normal matrix of n unknown velocities, for `solve_row`; False if rank is nearly lost.
+
+    The whole least squares is then solved for every right side.
+    """
+    fill_columns(model, s, columns, n)
+    largest = normal_equations(s.B, s.row, s.rhs.size, n, s.normal, s.x)
+    return cholesky_solve(s.normal, n, SAFE_PIVOT, SAFE_SHARE * largest, s.x)
+
+
+@inlined
+def solve_row(s, n):
+    """s.x of least squares for the weighted right side s.row, with the factor and columns that `factorise` left."""
+    for i in range(n):
+        s.x[i] = inner(s.B[i], s.row)
+    solve_again(s.normal, n, s.x)
+
+
+@kernel
+def turn_responses(store):
+    """Joint-space velocity per turn rate about x, y, z that is known, into store.response (3, nv).
+
+    Others that are known stay as they are; those of the wheels and v follow, T (2.37). Attitude gives those about x and
+    y where contact angles are not known. Overwrites s.normal, s.B, s.row and s.x.
+    """
+    model, s, settings, response = store.model, store.s, store.settings, store.response
+    by_gyro = store.work.by_gyro
+    fill(response, 0.0)
+    for i in range(3):
+        response[i, i] = 1.0
+    lever = store.work.lever == 1
+    if not lever and by_gyro[0] + by_gyro[1] + by_gyro[2] == 0.0:
+        return
+    if settings.linear == 1:
+        response[0, 4] = settings.contact_height
+        response[1, 3] = -settings.contact_height
+        return
+    n = 0
+    body = 0
+    for k in range(model.counts[1]):
+        i = model.unknown[k]
+        if i < 3 and (by_gyro[i] == 1.0 or (lever and i < 2)):
+            body += 1 << i
+        else:
+            store.free[n] = i
+            n += 1
+    factorised = body != 0 and factorise(model, s, store.free, n)
+    for i in range(3):
+        if (body >> i) & 1 == 0:
+            continue
+        for r in range(s.rhs.size):
+            s.row[r] = -s.A[r, i] * model.weight[r]
+        if factorised:
+            solve_row(s, n)
+        else:
+            fill_columns(model, s, store.free, n)
+            least_squares(s.B, s.row, s.rhs.size, n, s.normal, s.x, s.work, s.pivot)
+        for k in range(n):
+            response[i, store.free[k]] = s.x[k]
+
+
+@inlined
+def impose(store, twist):
+    """Turn rates of the gyro into a twist, with the velocity they imply."""
+    work = store.work
+    for i in range(3):
+        work.change[i] = work.gyro[i] - twist[i] if work.by_gyro[i] == 1.0 else 0.0
+    for i in range(3):
+        if work.change[i] != 0.0:
+            for k in range(6):
+                twist[k] += store.response[i, k] * work.change[i]
+            twist[i] = work.gyro[i]
+
+
+@kernel
+def gyro_noise(store):
+    """Noise of the gyro, and of the velocity that its turn rates imply, into work.turning (6, 6)."""
+    work = store.work
+    fill(work.turning, 0.0)
+    for i in range(3):
+        if work.by_gyro[i] == 1.0:
+            add_outer(store.settings.gyro_variance, store.response[i], store.response[i], work.turning)
+
+
+@kernel
+def uneven_ground(store):
+    """How far wheels stand from an axis about which the body turns, squared, mean over the wheels, into work.uneven.
+
+    Entries (2,) [m²] are of turning about x and y. With contact angles that are assumed, turning at ω asks wheel w to
+    climb at ψ = n·ω/v, n the velocity along its normal per turn rate: v is off by ψ²/2 of itself.
+    """
+    s, work = store.s, store.work
+    nw = s.height_error.size
+    fill(work.uneven, 0.0)
+    if work.lever == 0:
+        return
+    for w in range(nw):
+        for i in range(2):
+            work.uneven[i] += inner(s.A[3 * w + 2], store.response[i]) ** 2 / nw

@@ -8,7 +8,7 @@ order.
 import math
 
 from grouser._compile.jit import entry, kernel
-from grouser._kernels.arrays import copy, fill
+from grouser._kernels.arrays import copy, copy_rows, fill
 from grouser._kernels.fusion.estimate import write_estimate
 from grouser._kernels.fusion.filter import take
 from grouser._kernels.fusion.memory import IMU, WHEELS
@@ -16,7 +16,6 @@ from grouser._kernels.odometry.state import FAULT_TIME
 from grouser._kernels.odometry.update import take_sample
 from grouser._kernels.robot.memory import FAULT_BITS, NOTHING
 from grouser._kernels.robot.slopes import correct, parameter_slopes
-from grouser._kernels.robot.snapshot import BEGINNING, return_before, save
 from grouser._kernels.rotation import matrix
 
 AHEAD = 2.0  # A signal further ahead of all others [s] waits for others that confirm its clock
@@ -24,6 +23,7 @@ JUMP = 10.0  # A confirmed step of the clock above this [s] is one of the clock,
 CONFIRMED = 20  # Signals in a row that agree on another clock, after which it is taken
 TURNS = 2.0  # How long a turn lasts [s]
 FRESH = 0.1  # Age of the IMU [s] up to which its rates and attitude are given to the odometry
+BEGINNING = -1  # place of the snapshot before the first event
 
 
 @entry
@@ -127,8 +127,7 @@ def insert(chain):
         rows = chain.order.size
         copy(chain.rates[rows], chain.rates[slot])
         copy(chain.angles[rows], chain.angles[slot])
-        for i in range(6):
-            copy(chain.linear[rows, i], chain.linear[slot, i])
+        copy_rows(chain.linear[rows], chain.linear[slot])
     now.newest = max(now.newest, time) if now.sequence > 1 else time
     return at
 
@@ -153,8 +152,7 @@ def measure_joints(chain, position):
     copy(chain.rates[slot], sample.rates[0])
     copy(chain.angles[slot], sample.angles[0])
     if store.settings.linear == 1:
-        for i in range(6):
-            copy(chain.linear[slot, i], store.linear[i])
+        copy_rows(chain.linear[slot], store.linear)
         correct(chain, position)
     sense = sample.sense[0]
     sense.time = event.time
@@ -223,3 +221,73 @@ def measure_rise(chain, event, step):
     event.observed[5] = 1.0
     event.twist[5] = 0.0
     event.covariance[5, 5] = sigma * sigma * lasts
+
+
+@kernel
+def save(chain, slot):
+    """A snapshot after the event in a slot, or at the beginning; the oldest is forgotten when there is no room."""
+    now, rows = chain.present, chain.snapshot_rows
+    if now.snapshots == rows.size:
+        oldest = rows[0]
+        for k in range(now.snapshots - 1):
+            rows[k] = rows[k + 1]
+        rows[now.snapshots - 1] = oldest
+        now.snapshots -= 1
+    k = rows[now.snapshots]
+    now.snapshots += 1
+    row = chain.saved[k]
+    row.place = slot
+    row.sequence = 0 if slot == BEGINNING else chain.sequence[slot]
+    row.time = -math.inf if slot == BEGINNING else chain.time[slot]
+    row.joints = now.joints
+    copy(now.twist, row.twist)
+    copy(chain.faults, row.faults)
+    copy(chain.fusion.everything, chain.saved_fusion[k])
+    copy(chain.odometry.suspicion.everything, chain.saved_suspicion[k])
+    chain.saved_memory[k] = chain.memory[0]
+    chain.saved_estimate[k] = chain.last[0]
+    for j in range(chain.odometry.joints.size):
+        chain.saved_joints[k, j] = chain.odometry.joints[j]
+
+
+@kernel
+def position_of(chain, k):
+    """Position in the order of time of the event of snapshot k; −1 for the beginning, −2 if it is kept no longer."""
+    row, now = chain.saved[k], chain.present
+    if row.place == BEGINNING:
+        return -1 if now.sequence == now.kept else -2
+    if chain.sequence[row.place] != row.sequence:
+        return -2
+    for at in range(now.kept - 1, -1, -1):
+        if chain.order[at] == row.place:
+            return at
+    return -2
+
+
+@kernel
+def return_before(chain, at):
+    """Restore the last snapshot before a position, and forget later ones; the position of its event, −2 if none is."""
+    now = chain.present
+    while now.snapshots > 0:
+        k = chain.snapshot_rows[now.snapshots - 1]
+        position = position_of(chain, k)
+        if -1 <= position < at:
+            restore(chain, k)
+            return position
+        now.snapshots -= 1
+    return -2
+
+
+@kernel
+def restore(chain, k):
+    """Return to snapshot k."""
+    now, row = chain.present, chain.saved[k]
+    now.joints = row.joints
+    copy(row.twist, now.twist)
+    copy(row.faults, chain.faults)
+    copy(chain.saved_fusion[k], chain.fusion.everything)
+    copy(chain.saved_suspicion[k], chain.odometry.suspicion.everything)
+    chain.memory[0] = chain.saved_memory[k]
+    chain.last[0] = chain.saved_estimate[k]
+    for j in range(chain.odometry.joints.size):
+        chain.odometry.joints[j] = chain.saved_joints[k, j]

@@ -14,10 +14,11 @@ alarms rarer: without any sensor R ends at a constant.
 import math
 
 from grouser._compile.jit import inlined, kernel
+from grouser._kernels.arrays import fill
 from grouser._kernels.robot.monitor_memory import CELLS, RATES, SLIDING, STUCK
 
 EXPLAINED = 0.4, 1.15  # Motion by what the wheels say that is no sliding: slip up to 60 %, wheels 15 % larger
-LEAST = 1e-9  # Chances below are taken as none
+LEAST = 1e-9  # Smaller probabilities are neglected
 
 
 @kernel
@@ -131,10 +132,8 @@ def advance(settings, state, now, test):
     row = 2 * test + int(state.alarmed[test])
     stay, leave = settings.stay[row], settings.leave[row]
     held, left = state.held[test], state.left[test]
-    for j in range(CELLS):
-        now.held[j] = 0.0
-        for r in range(RATES):
-            now.left[r, j] = 0.0
+    fill(now.held, 0.0)
+    fill(now.left, 0.0)
     for i in range(CELLS):
         for j in range(CELLS):
             most = stay[i, j]
@@ -165,13 +164,12 @@ def advance(settings, state, now, test):
 
 @kernel
 def switch(state, test):
-    """The change is taken as true: what was the alternative is now what is held."""
-    scale = 1.0 / state.ratio[test]
-    for i in range(CELLS):
-        state.held[test, i] = 0.0
-        for r in range(RATES):
-            state.held[test, i] += state.left[test, r, i] * scale
-            state.left[test, r, i] = 0.0
+    """The change is accepted: the alternative becomes the null hypothesis."""
+    fill(state.held[test], 0.0)
+    for r in range(RATES):
+        for i in range(CELLS):
+            state.held[test, i] += state.left[test, r, i] / state.ratio[test]
+    fill(state.left[test], 0.0)
     state.ratio[test] = 0.0
     state.alarmed[test] = 1.0 - state.alarmed[test]
 

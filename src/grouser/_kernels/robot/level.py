@@ -7,8 +7,10 @@ estimate contains the accelerometer's bias.
 import math
 
 from grouser._compile.jit import kernel
+from grouser._kernels.arrays import copy, fill
 from grouser._kernels.constants import GRAVITY
 from grouser._kernels.robot.monitor_memory import VIBRATION
+from grouser._kernels.rotation import add, cross, put, scale
 
 LONGEST = 0.1  # A longer step between two samples of the IMU is a gap [s]
 ARM = 3.0  # Vibration of 1 rad/s of the gyro, in m/s² of the accelerometer
@@ -31,39 +33,32 @@ def take_imu(m, sample):
     if state.imu_started == 1 and step <= LONGEST:
         _integrate(m.settings, state, sample, step)
     elif state.imu_started == 0:
-        for k in range(3):
-            state.gravity[k] = sample.acceleration[k]
+        copy(sample.acceleration, state.gravity)
     else:
         state.imu_count = -10000  # the block has a gap: its change of speed is not known
     state.imu_started = 1
     state.imu_time = sample.time
-    for k in range(3):
-        state.gyro[k] = sample.gyro[k]
-        state.force[k] = sample.acceleration[k]
+    copy(sample.gyro, state.gyro)
+    copy(sample.acceleration, state.force)
 
 
 @kernel
 def _integrate(settings, state, sample, step):
     """From the sample before to this one."""
-    g, bias = state.gravity, state.gyro_bias
-    wx = 0.5 * (state.gyro[0] + sample.gyro[0]) - bias[0]
-    wy = 0.5 * (state.gyro[1] + sample.gyro[1]) - bias[1]
-    wz = 0.5 * (state.gyro[2] + sample.gyro[2]) - bias[2]
+    g = state.gravity
+    gyro = scale(0.5, add(state.gyro, 1.0, sample.gyro))
+    force = scale(0.5, add(state.force, 1.0, sample.acceleration))
+    omega = add(gyro, -1.0, state.gyro_bias)
     before = g[0]
-    # A vector at rest in the world: g' = −ω × g in body axes
-    gx = g[0] - step * (wy * g[2] - wz * g[1])
-    gy = g[1] - step * (wz * g[0] - wx * g[2])
-    gz = g[2] - step * (wx * g[1] - wy * g[0])
-    g[0], g[1], g[2] = gx, gy, gz
-    fx = 0.5 * (state.force[0] + sample.acceleration[0]) - 0.5 * (before + gx)
-    gained = step * (fx + wz * wz * settings.lever[0])
+    put(add(g, -step, cross(omega, g)), g, 0)  # a vector at rest in the world: g' = −ω × g in body axes
+    gained = step * (force[0] - 0.5 * (before + g[0]) + omega[2] ** 2 * settings.lever[0])
     state.gained_time += step * (state.gained + 0.5 * gained)
     state.gained += gained
     state.imu_span += step
     state.imu_count += 1
+    put(add(state.gyro_sum, step, gyro), state.gyro_sum, 0)
+    put(add(state.force_sum, step, force), state.force_sum, 0)
     for k in range(3):
-        state.gyro_sum[k] += step * 0.5 * (state.gyro[k] + sample.gyro[k])
-        state.force_sum[k] += step * 0.5 * (state.force[k] + sample.acceleration[k])
         state.shake[k] += (sample.acceleration[k] - state.force[k]) ** 2
         if k < 2:
             state.shake[3 + k] += (ARM * (sample.gyro[k] - state.gyro[k])) ** 2
@@ -89,8 +84,8 @@ def end_block(m):
     if abs(now.change) < 1e6:  # NaN after a gap
         now.change_sigma = math.sqrt(state.noise[state.moving])
     total = 0.0
-    for k in range(5):
-        total += state.shake[k]
+    for shaken in state.shake:
+        total += shaken
     now.value[VIBRATION] = 0.5 * math.log(total / state.imu_count + 1e-6)
     now.gyro_sigma = settings.gyro_noise + 0.05 * abs(now.speed)
     now.turn_known = 1 if abs(now.turn) > settings.least_turn else 0
@@ -113,11 +108,10 @@ def correct(m, still, share_moved):
     r[2] = state.force_sum[2] / span - g[2]
     # A bias b too large by δ leaves g × r = −|g|² T δ, for δ across g.
     slow = 0.25 * span / (settings.level_time * GRAVITY) ** 2
-    turn_x = g[1] * r[2] - g[2] * r[1]
-    turn_y = g[2] * r[0] - g[0] * r[2]
+    turn = cross(g, r)
     if not still and state.levelled > 50:
-        state.gyro_bias[0] += slow * turn_x
-        state.gyro_bias[1] += slow * turn_y
+        state.gyro_bias[0] += slow * turn[0]
+        state.gyro_bias[1] += slow * turn[1]
     for k in range(3):
         g[k] += gain * r[k]
         rate = state.gyro_sum[k] / span
@@ -130,12 +124,8 @@ def correct(m, still, share_moved):
 @kernel
 def clear(state):
     """Begin the sums of a block."""
-    state.gained = 0.0
-    state.gained_time = 0.0
-    state.imu_span = 0.0
+    state.gained = state.gained_time = state.imu_span = 0.0
     state.imu_count = 0
-    for k in range(3):
-        state.gyro_sum[k] = 0.0
-        state.force_sum[k] = 0.0
-    for k in range(5):
-        state.shake[k] = 0.0
+    fill(state.gyro_sum, 0.0)
+    fill(state.force_sum, 0.0)
+    fill(state.shake, 0.0)

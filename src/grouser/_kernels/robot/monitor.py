@@ -3,18 +3,10 @@
 import math
 
 from grouser._compile.jit import entry, kernel
+from grouser._kernels.arrays import copy, fill
 from grouser._kernels.robot import hidden_motion, level, levels
-from grouser._kernels.robot.monitor_memory import (
-    CURRENT,
-    FIX,
-    GROUND,
-    IMU,
-    LEVELS,
-    SLIDING,
-    SLIP,
-    STUCK,
-    WHEELS,
-)
+from grouser._kernels.robot.monitor_memory import CURRENT, FIX, GROUND, IMU, LEVELS, SLIDING, SLIP, STUCK, WHEELS
+from grouser._kernels.rotation import put
 
 LARGEST = 1e6  # Speeds, currents and positions are smaller; NaN and infinity are not
 QUIET = 100.0  # A ratio below is no evidence
@@ -39,9 +31,8 @@ def feed(m, drive):
             row.time = m.state.time
             row.share = m.state.share
             row.slide = m.state.slide
-            for k in range(3):
-                row.ratio[k] = m.state.ratio[k]
-                row.alarmed[k] = m.state.alarmed[k]
+            copy(m.state.ratio, row.ratio)
+            copy(m.state.alarmed, row.alarmed)
             rows += 1
     return rows
 
@@ -61,7 +52,7 @@ def take_fix(m, sample):
         state.moved_sigma = math.hypot(sample.position_sigma, state.fix[2])
         state.moved_rolled = state.rolled
         state.moved_time = step
-    state.fix[0], state.fix[1], state.fix[2] = sample.position[0], sample.position[1], sample.position_sigma
+    put((sample.position[0], sample.position[1], sample.position_sigma), state.fix, 0)
     state.fix_time = sample.time
     state.rolled = 0.0
     state.has_fix = 1
@@ -80,8 +71,7 @@ def watch(m, sample):
     if state.started == 0 or step > settings.gap:
         restart(m, sample.time)
         return 0
-    state.wheel_time = sample.time
-    state.time = sample.time
+    state.wheel_time = state.time = sample.time
     state.rolled += step * abs(sample.speed)
     state.count += 1
     state.speed_sum += sample.speed
@@ -105,12 +95,9 @@ def restart(m, time):
     """First sample, or the first after a gap: the block begins again, what was learned stays."""
     state = m.state
     state.started = 1
-    state.wheel_time = time
-    state.time = time
-    state.moving = 0
+    state.wheel_time = state.time = time
+    state.moving = state.has_fix = 0
     state.tail = math.nan
-    state.has_fix = 0
-    state.moved = math.nan
     clear(state)
     for test in (STUCK, SLIDING):
         state.ratio[test] = 0.0
@@ -121,14 +108,9 @@ def restart(m, time):
 def clear(state):
     """Begin the sums of a block."""
     state.begun = state.time
-    state.count = 0
-    state.current_count = 0
-    state.speed_sum = 0.0
-    state.turn_sum = 0.0
-    state.slip_sum = 0.0
-    state.current_sum = 0.0
-    state.seen_sum = 0.0
-    state.seen_weight = 0.0
+    state.count = state.current_count = 0
+    state.speed_sum = state.turn_sum = state.slip_sum = state.current_sum = 0.0
+    state.seen_sum = state.seen_weight = 0.0
     state.moved = math.nan
     level.clear(state)
 
@@ -142,8 +124,7 @@ def average(m):
     now.turn = state.turn_sum / state.count
     now.slip = state.slip_sum / state.count
     now.velocity_sigma = 0.0
-    now.value[SLIP] = math.nan
-    now.value[CURRENT] = math.nan
+    now.value[SLIP] = now.value[CURRENT] = math.nan
     if state.current_count > 0 and abs(now.turn) < STRAIGHT and abs(now.speed) > levels.SMALLEST:
         now.value[CURRENT] = state.current_sum / state.current_count
     if state.seen_weight > 0.0:
@@ -174,8 +155,7 @@ def end_block(m):
     calm = hidden_motion.calm(settings, state)
     now.levels = 0.0
     if starts:
-        for k in range(LEVELS):
-            state.weight[k] = 0.0
+        fill(state.weight, 0.0)
         hidden_motion.begin(settings, state, STUCK)
     for k in range(LEVELS):
         levels.compare(m, k, calm)
@@ -193,7 +173,7 @@ def end_block(m):
     if calm:
         learn(m)
     elif state.alarmed[SLIDING] < 0.5 and state.time - state.quiet[STUCK] > LONGEST_DIG:
-        level.correct(m, False, state.share)  # whatever happened is over: the speed changes with that of the wheels
+        level.correct(m, False, state.share)  # the speed changes with that of the wheels again
     decide(m)
     state.step = now.speed - state.speed
     state.speed, state.turn, state.slip = now.speed, now.turn, now.slip
@@ -268,10 +248,7 @@ def raise_alarm(m, kind):
     state.since[kind] = state.quiet[kind]
     state.raised[kind] = state.time
     row = m.history[state.alarms % m.history.size]
-    row.kind = kind
-    row.since = state.since[kind]
-    row.time = state.time
-    row.ended = math.nan
+    row.kind, row.since, row.time, row.ended = kind, state.since[kind], state.time, math.nan
     row.evidence = math.log(state.ratio[kind])
     state.alarms += 1
 

@@ -1,4 +1,4 @@
-"""What the slip model adds to a joint sample, and its slopes by the slip parameters, for the filter to learn them."""
+"""Learned correction of a joint sample, and slopes of its twist by the slip parameters, which the filter learns."""
 
 import math
 
@@ -9,7 +9,7 @@ from grouser._kernels.fusion.memory import WHEELS
 from grouser._kernels.motion.correction import SURFACE, correction_row, surface_row
 from grouser._kernels.odometry.velocity import moved_twist
 
-HISTORY = 1.0  # How far back the changes of speed and turn rate are taken [s]: `motion/correction.py`
+HISTORY = 1.0  # Time over which the changes of speed and turn rate are taken [s]: `motion/correction.py`
 BREAK = 1.0  # A longer step between samples begins a new drive [s]
 STEP = 1e-4  # of a slip parameter for its slope, in its unit
 
@@ -27,7 +27,7 @@ def roll(chain, slot):
 
 @kernel
 def changes(chain, position, out):
-    """V, ω and how much they changed within the last second, at a position in the order of time."""
+    """V, ω and their changes within the last second, at a position in the order of time."""
     slot = chain.order[position]
     now = chain.time[slot]
     last, later = slot, now

@@ -1,4 +1,4 @@
-"""The contact chains of a rolling vehicle: their closure C, how it changes, and what it leaves of each wheel's contact.
+"""The contact chains of a rolling vehicle: their closure C, its rate, and what it leaves of each wheel's contact.
 
 A wheel closes its chain with five equations, Ċ + σC = 0 (16.14): the gap between its two contact points along ∂c/∂x,
 ∂c/∂y and the ground's normal n, and the wheel's normal along ∂c/∂x and ∂c/∂y. All but the gap along n give the rates of
@@ -209,7 +209,7 @@ def meet_ground(job, q):
 
 @kernel
 def coupling_error(vehicle, c, q):
-    """By how much coupling c is violated [rad or m]."""
+    """Violation of coupling c [rad or m]."""
     miss = -vehicle.coupling_value[c]
     for j in range(vehicle.coupling.shape[1]):
         miss += vehicle.coupling[c, j] * q[7 + j]

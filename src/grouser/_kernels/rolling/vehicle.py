@@ -93,7 +93,7 @@ def hard_rows(job, q, half):
 
 @kernel
 def soft_rows(job, half, rank):
-    """What is made small in the null space of the hard rows: joint rates away from the desired ones, and slip if a
+    """What is minimised in the null space of the hard rows: joint rates away from the desired ones, and slip if a
     path is followed. Returns how many."""
     work, units = job.work, job.units
     B, b, Q, x = work.soft, work.soft_side, work.Q, work.particular
