@@ -7,6 +7,7 @@ memory, whichever explains the first intervals.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -145,7 +146,9 @@ def learned_along(
     rows: dict[int, tuple[MotionModel, FloatArray, bool]] = {}
     ground: str | None = None
     adapted: Adapted | None = None
-    intervals = _cut(log, fit.model, interval)
+    intervals: Intervals | None = None
+    with suppress(CalibrationError):  # no interval
+        intervals = cut_log(log, fit.model, interval=interval)
     if intervals is not None:
 
         def learned(learner: OnlineFilter, k: int) -> None:
@@ -185,16 +188,6 @@ def uncertainty(learner: OnlineFilter) -> FloatArray:
     off = learner.open.p[0] - learner.p
     inside = learner.open.P[0] + off[:, :, None] * off[:, None, :]
     return np.asarray(np.einsum("h,hij->ij", weight / weight.sum(), inside))
-
-
-def _cut(log: Log, motion: MotionModel, interval: float) -> Intervals | None:
-    """Intervals of a log; None where it has none."""
-    if len(log.poses) < 2:
-        return None
-    try:
-        return cut_log(log, motion, interval=interval)
-    except CalibrationError:
-        return None
 
 
 def _sample_after(log: Log, intervals: Intervals, k: int, lag: float) -> int:

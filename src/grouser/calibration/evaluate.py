@@ -211,33 +211,29 @@ def evaluate(
     own = _own_lags(motion, log, cut) if own_lag else None
     learner: OnlineFilter | None = None
 
-    def adapting(cut: Intervals) -> Errors:
-        """Errors of predictions, each made before its interval was learned from."""
+    def judged(cut: Intervals) -> Errors:
+        """Errors of predictions; of a fit that adapts each is made before its interval was learned from."""
         nonlocal learner
-        assert isinstance(fit, Fit)
+        if not (adapt and isinstance(fit, Fit)):
+            return errors_of(fit, log, cut, other_log=other)
         found = adapt_along(fit, log, cut, memory=None if memory is None else memory.copy())
         learner = learner or found.filter
         return Errors(error=found.error, covariance=found.covariance, times=cut.times)
 
-    def relagged(cut: Intervals) -> Errors:
-        assert own is not None
-        return _with_lags(fit, log, cut, own, other)
+    def relagged(cut: Intervals) -> Errors | None:
+        return None if own is None else _with_lags(fit, log, cut, own, other)
 
-    def fixed(cut: Intervals) -> Errors:
-        return errors_of(fit, log, cut, other_log=other)
-
-    judged = adapting if adapt else fixed
     errors = judged(cut)
-    further = adapting if adapt else relagged if own else fixed
+    further = {T: None if adapt else relagged(one) for T, one in cuts.items()}
     return Evaluation(
         errors=errors,
         baseline=errors_of(plain_odometry(motion, log), log, cut),
-        relagged=relagged(cut) if own else None,
+        relagged=relagged(cut),
         lags=None if own is None else own.lags,
-        horizons=tuple(Horizon(interval=T, errors=further(one)) for T, one in cuts.items()),
+        horizons=tuple(Horizon(interval=T, errors=further[T] or judged(one)) for T, one in cuts.items()),
         trained_on_this=trained,
         note=cut.note,
-        fixed=fixed(cut) if adapt else None,
+        fixed=errors_of(fit, log, cut, other_log=other) if adapt else None,
         changes=tuple(learner.changes) if learner else (),
         ground=learner.ground if learner else "",
     )
@@ -262,16 +258,15 @@ class OwnLags(NamedTuple):
     """Of the first and of the second half [s]."""
     sigma: float
     """Their uncertainty, one sigma [s]."""
-    middle: int
-    """Samples before the second half: where an interval's stretch begins, or its time, decides in which it is."""
+    segment: int
+    """Stretch of the log in which the second half begins."""
     time: float
     """Time stamp at which it begins [s]."""
 
     def first(self, intervals: Intervals) -> NDArray[np.bool_]:
-        """Which intervals begin in the first half, (I,)."""
-        low = intervals.ranges[:, 0]
-        same = (low <= self.middle) & (self.middle < intervals.ranges[:, 1])
-        return np.where(same, intervals.times[:, 0] < self.time, low < self.middle)
+        """Which intervals begin in the first half, (I,); each stretch may have a clock of its own."""
+        segment = intervals.segment
+        return np.where(segment == self.segment, intervals.times[:, 0] < self.time, segment < self.segment)
 
 
 def _own_lags(motion: MotionModel, log: Log, cut: Intervals) -> OwnLags:
@@ -282,10 +277,8 @@ def _own_lags(motion: MotionModel, log: Log, cut: Intervals) -> OwnLags:
         )
     half = len(cut) // 2
     found = [_lag(motion, log, cut.only(part)) for part in np.split(np.arange(len(cut)), [half])]
-    low, high = cut.ranges[half]
-    time = float(cut.times[half, 0])
-    middle = int(low + np.searchsorted(log.time[low:high], time))
-    return OwnLags((found[0][0], found[1][0]), max(found[0][1], found[1][1]), middle, time)
+    (first, sigma), (second, other_sigma) = found
+    return OwnLags((first, second), max(sigma, other_sigma), int(cut.segment[half]), float(cut.times[half, 0]))
 
 
 def _with_lags(fit: Fit | MotionModel, log: Log, cut: Intervals, own: OwnLags, other: bool) -> Errors:

@@ -92,8 +92,8 @@ class NoiseLearner:
     def lasting(self, problem: LogProblem, predicted: Predicted) -> FloatArray:
         """Difference of the covariance of an interval as a part of a long drive from its own, (I, m, m).
 
-        Noise that wanders goes on from one interval to the next, so that many together say less than each for itself:
-        to learn from, it counts as the white noise that moves the vehicle as far in the long run.
+        Noise that wanders is correlated between successive intervals, which have less information than independent
+        ones: to learn from, it counts as the white noise that moves the vehicle as far in the long run.
         """
         noise = self.model.noise
         if noise.wander is None:

@@ -87,8 +87,7 @@ class SharedFit:
     @property
     def log_likelihood(self) -> float:
         """Mean logarithm of the probability density of an error on a ground that was left out."""
-        counts = [len(errors.error) for errors in self.left_out]
-        return float(np.average([errors.log_likelihood for errors in self.left_out], weights=counts))
+        return Errors.joined(self.left_out).log_likelihood
 
     def summary(self) -> dict[str, Any]:
         """Plain numbers, as JSON takes them."""
@@ -266,7 +265,8 @@ class _Together:
 
     def own(self, values: FloatArray) -> dict[str, float]:
         """Of all parameters by name, those that each ground has of its own."""
-        return {name: value for name, value in self.named(values).items() if self.spread[2 * (self.names.index(name),)]}
+        differs = zip(self.named(values).items(), np.diag(self.spread), strict=True)
+        return dict(pair for pair, variance in differs if variance > 0.0)
 
     def motions(self, motion: MotionModel, points: FloatArray) -> list[MotionModel]:
         """The motion model of each ground."""

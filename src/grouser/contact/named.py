@@ -10,6 +10,7 @@ import numpy as np
 
 from grouser._kernels.constants import GRAVITY
 from grouser.checks import nearest
+from grouser.contact import library
 from grouser.contact.base import Contact
 from grouser.contact.ishigami import Ishigami
 from grouser.contact.pacejka import Pacejka
@@ -21,7 +22,10 @@ from grouser.vehicles import Vehicle
 HARD = 0.05
 """Static penetration of the wheels of a vehicle with balls that slide, over their radius, where that is less than the
 default: such robots are small, with hard wheels, and on soft ones would tilt more than the ground."""
-CONTACTS = ("piecewise-linear", "pacejka", "terramechanics")
+MODELS: dict[str, type[PiecewiseLinear | Pacejka | Ishigami]] = {
+    "piecewise-linear": PiecewiseLinear, "pacejka": Pacejka, "terramechanics": Ishigami,
+}  # fmt: skip
+CONTACTS = tuple(MODELS)
 """Names of `contact_named`, besides the soils and tyres of the library."""
 DEEP = 0.6
 """Sinkage over radius beyond which the law of soil does not hold."""
@@ -35,40 +39,26 @@ def contact_named(
     Soils, as terramechanics, are a table for each size of wheel, made at a speed [m/s].
     friction: μ of the models that have one; None is theirs.
     """
-    if name == "terramechanics":
-        _refuse_friction(friction)
-        return _soil_tables(Ishigami(), vehicle, speed)
+    model: Contact
+    if name in MODELS:
+        model = MODELS[name]()
+    elif name in library.names():
+        model = library.entry(name).model
+    else:
+        hint = nearest(name, [*CONTACTS, *library.names()])
+        words = f"is not one of {', '.join(CONTACTS)}, or a soil or tyre of the library; {hint}grouser soils lists them"
+        raise SimulationError(f"contact: {name!r:.40} {words}")
+    if isinstance(model, Ishigami):
+        if friction is not None:
+            raise SimulationError("friction: terramechanics has none; its soil holds by cohesion and friction angle")
+        if name not in CONTACTS and (why := stuck(model, vehicle)):
+            warnings.warn(f"contact: in {name} {why}", stacklevel=2)
+        return _soil_tables(model, vehicle, speed)
     given: dict[str, Any] = {} if friction is None else {"friction": friction}
     if vehicle.sliding:
         radius = min((f.radius for f in vehicle.frames if f.radius and f.slides is None), default=math.inf)
         given["static_penetration"] = min(PiecewiseLinear().static_penetration, HARD * radius)
-    if name not in CONTACTS:
-        return _of_library(name, vehicle, given, speed)
-    return PiecewiseLinear(**given) if name == "piecewise-linear" else Pacejka(**given)
-
-
-def _of_library(name: str, vehicle: Vehicle, given: dict[str, Any], speed: float) -> Contact | dict[str, Contact]:
-    """A soil or tyre by name."""
-    from grouser.contact import library
-
-    known = library.names()
-    if name not in known:
-        hint = nearest(name, [*CONTACTS, *known])
-        words = f"is not one of {', '.join(CONTACTS)}, or a soil or tyre of the library; {hint}grouser soils lists them"
-        raise SimulationError(f"contact: {name!r:.40} {words}")
-    model = library.entry(name).model
-    if isinstance(model, Ishigami):
-        _refuse_friction(given.get("friction"))
-        why = stuck(model, vehicle)
-        if why:
-            warnings.warn(f"contact: in {name} {why}", stacklevel=3)
-        return _soil_tables(model, vehicle, speed)
     return model.replace(**given)
-
-
-def _refuse_friction(friction: float | None) -> None:
-    if friction is not None:
-        raise SimulationError("friction: terramechanics has none; its soil holds by cohesion and friction angle")
 
 
 def stuck(soil: Ishigami, vehicle: Vehicle) -> str:
