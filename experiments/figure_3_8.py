@@ -14,7 +14,7 @@ from experiments.figure_3_8_plot import draw
 from experiments.online_calibration import learn
 from experiments.table_3_3 import DENSITY, SECONDS
 from grouser.calibration.evaluate import Errors, errors_of
-from grouser.calibration.online import GATE
+from grouser.calibration.loss import GATE
 from grouser.checks import FloatArray
 from grouser.kinematics import Kinematics
 from grouser.logs import Log

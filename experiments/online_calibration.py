@@ -9,7 +9,7 @@ import numpy as np
 
 from grouser.calibration.calibrate import calibrate
 from grouser.calibration.evaluate import errors_of
-from grouser.calibration.online import GATE
+from grouser.calibration.loss import GATE
 from grouser.checks import FloatArray
 from grouser.dynamics import Dynamics
 from grouser.kinematics import Kinematics

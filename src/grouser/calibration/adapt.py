@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from grouser.calibration.change import Change
+from grouser.calibration.loss import GATE
 from grouser.calibration.memory import Memory
-from grouser.calibration.online import ALARM, GATE, OnlineFilter, Update
+from grouser.calibration.online import ALARM, OnlineFilter, Update
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.logs import Log

@@ -10,10 +10,8 @@ import numpy as np
 
 from grouser import checks
 from grouser.calibration import likelihood
-from grouser.calibration.adapt import start_of, update_along
 from grouser.calibration.batch import BatchResult, correlated_covariance, gauss_newton
-from grouser.calibration.memory import Memory
-from grouser.calibration.online import GATE, OnlineFilter, Update
+from grouser.calibration.loss import GATE
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.logs import Log
@@ -31,6 +29,8 @@ from grouser.motion.spread import default_spread
 from grouser.motion.velocity import VelocityModel
 
 if TYPE_CHECKING:
+    from grouser.calibration.memory import Memory
+    from grouser.calibration.online import OnlineFilter, Update
     from grouser.dynamics import Dynamics
     from grouser.kinematics import Kinematics
     from grouser.terrain import Terrain
@@ -99,6 +99,8 @@ def calibrate(
     checks.instance(log, Log, "log", "use grouser.read_log(path, manifest=…)")
     covariance: FloatArray | None = None
     if isinstance(model, Fit):
+        from grouser.calibration.adapt import start_of
+
         motion, chosen, covariance = start_of(model, lag_spread=log.sensor.lag_spread)
     else:
         motion = motion_model(model, log, ground=ground, sensor=sensor, noise=noise, powertrain=powertrain)
@@ -127,6 +129,9 @@ def calibrate(
             words = f"steps of {fit.model.dt:g} s change predictions by {error:.2g} of their sigma; give a shorter dt"
             return replace(fit, warnings=(*fit.warnings, words))
         return fit
+    from grouser.calibration.adapt import update_along
+    from grouser.calibration.online import OnlineFilter
+
     learner = OnlineFilter(motion, chosen, covariance=covariance, gate=gate, adapt=adapt, memory=memory)
     updates = update_along(learner, problem, progress=progress)
     training = _training(problem, learner.calibrated, length, learner.rejected, "online")

@@ -10,12 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grouser import checks
-from grouser.calibration.adapt import adapt as adapt_along
 from grouser.calibration.batch import gauss_newton
-from grouser.calibration.change import Change
 from grouser.calibration.likelihood import log_likelihood
-from grouser.calibration.memory import Memory
-from grouser.calibration.online import OnlineFilter
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.logs import Log
@@ -31,6 +27,10 @@ from grouser.motion.predict import LogProblem
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from grouser.calibration.change import Change
+    from grouser.calibration.memory import Memory
+    from grouser.calibration.online import OnlineFilter
 
 
 COLUMNS = ("error", "covariance", "times")
@@ -216,6 +216,8 @@ def evaluate(
         nonlocal learner
         if not (adapt and isinstance(fit, Fit)):
             return errors_of(fit, log, cut, other_log=other)
+        from grouser.calibration.adapt import adapt as adapt_along
+
         found = adapt_along(fit, log, cut, memory=None if memory is None else memory.copy())
         learner = learner or found.filter
         return Errors(error=found.error, covariance=found.covariance, times=cut.times)

@@ -8,6 +8,8 @@ import numpy as np
 
 from grouser.checks import FloatArray
 
+GATE = 1e4
+"""Squared Mahalanobis distance beyond which an interval has no weight online; below, outliers weigh little."""
 LOSSES = ("mixture", "huber", "cauchy", "none")
 SHARE = 0.01
 """Share of outliers that a mixture assumes. It acts by its logarithm: many more are separated from the rest as well."""

@@ -17,6 +17,7 @@ import numpy as np
 from grouser.calibration.change import BEGUN, CURVED, Change, ChangeTest, Hypotheses, Lines, Prior
 from grouser.calibration.filter_state import restore, state_of_filter
 from grouser.calibration.interval_filter import Limits, Linear, Linearise, Window, filter_one, make_run, shortening
+from grouser.calibration.loss import GATE
 from grouser.calibration.memory import Feeling, Ground, Memory
 from grouser.calibration.noise_learning import NoiseLearner
 from grouser.checks import FloatArray
@@ -26,8 +27,6 @@ from grouser.motion.parameters import Parameter, ParameterVector, default, is_no
 from grouser.motion.predict import LogProblem
 from grouser.motion.spread import of_ground
 
-GATE = 1e4
-"""Squared Mahalanobis distance beyond which an interval has no weight; below, outliers weigh little."""
 ALARM = 1200.0
 """Mean number of intervals between false alarms of a changed ground, at least: 40 minutes of 2 s."""
 SLOWLY = (np.inf, 10_000.0, 1_000.0, 100.0)

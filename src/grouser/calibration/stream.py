@@ -16,8 +16,9 @@ import numpy as np
 from grouser import dynamics, kinematics
 from grouser.calibration.adapt import start_of
 from grouser.calibration.calibrate import DEFAULTS, fit_of_filter, order
+from grouser.calibration.loss import GATE
 from grouser.calibration.memory import Memory
-from grouser.calibration.online import GATE, OnlineFilter, Update
+from grouser.calibration.online import OnlineFilter, Update
 from grouser.checks import FloatArray
 from grouser.errors import CalibrationError
 from grouser.logs.log import Log, Poses
