@@ -47,7 +47,7 @@ def test_calibrating_and_odometry_load_no_forces_and_no_rollouts(tmp_path: Path)
     absent = ("_kernels.dynamics", "_kernels.simulation", "dynamics", "contact", "actuation", "joints", "simulation")
     modules = loaded("calibrate", log, "--manifest", manifest, "--out", fit)
     assert not below(modules, *absent, "odometry", "terrain")
-    assert len(modules) <= 136 + SPARE  # with log checks, choice of the model, online learning, corrections, decoys
+    assert len(modules) <= 123 + SPARE  # with log checks, choice of the model, corrections, decoys
     modules = loaded("odometry", log, "--manifest", manifest, "--fit", fit)
     assert not below(modules, *absent, "calibration")
     assert (
