@@ -13,7 +13,7 @@ LAYERS = [
     {"_compile"},
     {"_kernels"},
     {"rotation", "errors", "checks", "compiling", "files", "dataframe", "law", "pictures"}
-    | {"threads", "once", "model", "lazy", "polyline", "_version"},
+    | {"threads", "once", "model", "lazy", "spacing", "_version"},
     {"vehicles", "terrain"},
     {"logs"},
     {"collision"},

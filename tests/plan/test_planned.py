@@ -11,7 +11,7 @@ import grouser as gr
 from grouser.errors import PlanError
 from grouser.motion import Noise, Powertrain
 from grouser.plan import KeepOut, Uncertain, plan
-from grouser.simulation.records import evenly
+from grouser.spacing import evenly
 
 START, GOAL = (-5.0, -2.0), (3.0, 2.0)
 BEST, SIGMA = np.array([-0.05, 0.0, -0.05, 0.0, 0.0, -0.05]), 0.02

@@ -14,7 +14,7 @@ from grouser.motion.model import MotionModel
 from grouser.motion.parameters import OF_POSE, Parameter, ParameterVector
 from grouser.motion.predict import LogProblem
 from grouser.motion.velocity import Inputs, twists
-from grouser.simulation.records import evenly
+from grouser.spacing import evenly
 
 STEP = 1e-4
 """Difference taken, as a share of a parameter's scale, of models that are smooth."""

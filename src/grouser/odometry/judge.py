@@ -20,8 +20,8 @@ from grouser.motion.consistency import nees, nees_band, pose_noise, yaw_transiti
 from grouser.odometry.inputs import check
 from grouser.odometry.log import LogOdometry, Progress
 from grouser.odometry.systematic import Growth
-from grouser.polyline import path_lengths
 from grouser.rotation import from_rpy, to_rpy, wrapped
+from grouser.spacing import path_lengths
 
 CHORD = 1.0  # Duration of the displacements whose lengths add up to distance and turning [s]; pose noise is small in it
 HOLE = 2.0  # Longer gaps between poses [s] take distance and turning from the odometry

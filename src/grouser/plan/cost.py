@@ -21,7 +21,7 @@ from grouser._kernels.plan.cost import OWN_INPUTS, CostArrays, Raster
 from grouser.checks import Checker, FloatArray
 from grouser.errors import PlanError
 from grouser.law import BoundLaw, OwnLaw
-from grouser.polyline import path_lengths
+from grouser.spacing import path_lengths
 
 checked = Checker(PlanError)
 

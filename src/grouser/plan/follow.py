@@ -17,8 +17,8 @@ from grouser.plan.mppi import MPPI
 from grouser.plan.reach import reach
 from grouser.plan.trials import MEANING, Roller
 from grouser.plan.uncertain import Uncertain
-from grouser.polyline import path_lengths
 from grouser.simulation.settle import start_state
+from grouser.spacing import path_lengths
 from grouser.terrain import Terrain
 
 if TYPE_CHECKING:

@@ -26,9 +26,9 @@ from grouser.plan.places import check_ends, ends
 from grouser.plan.room import half_width
 from grouser.plan.trials import MEANING, Bounds, Effort, Roller
 from grouser.plan.uncertain import Uncertain
-from grouser.simulation.records import evenly
 from grouser.simulation.run import Run
 from grouser.simulation.simulate import simulate
+from grouser.spacing import evenly
 from grouser.terrain import Terrain
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from grouser.plan.lattice import STEP, Lattice
 from grouser.plan.limits import Limits
 from grouser.plan.slopes import DT, PACE, SlopeTable, as_risk, judge_straight, paced, rolling
 from grouser.plan.trials import Roller, Trials
-from grouser.polyline import path_lengths
 from grouser.simulation.settle import start_state
+from grouser.spacing import path_lengths
 from grouser.terrain import Terrain
 
 SHARP = 1.2 * STEP

@@ -10,9 +10,9 @@ import numpy as np
 from grouser import rotation
 from grouser.checks import FloatArray
 from grouser.errors import OdometryError
-from grouser.polyline import path_lengths
 from grouser.robot.monitor import Monitor
 from grouser.robot.monitor_settings import check
+from grouser.spacing import path_lengths
 
 KEPT = 512
 """Poses of the path that are remembered."""

@@ -14,8 +14,8 @@ from grouser.checks import FloatArray
 from grouser.collision.frames import with_scratch
 from grouser.kinematics.rollover import rollover_margin
 from grouser.simulation.engine import Records
-from grouser.simulation.records import evenly
 from grouser.simulation.status import Status
+from grouser.spacing import evenly
 
 if TYPE_CHECKING:
     from grouser.dynamics import Dynamics

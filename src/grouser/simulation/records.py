@@ -14,11 +14,6 @@ if TYPE_CHECKING:
     from grouser.contact import Ruts
 
 
-def evenly(count: int, most: int) -> NDArray[np.int64]:
-    """All of `count` rows, or at most `most`, evenly spaced with the first and the last."""
-    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
-
-
 @dataclass(frozen=True)
 class ContactRecord:
     """Contacts of every recorded state, wheels in the order of `vehicle.wheels`."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from grouser import checks
 from grouser.checks import FloatArray
 from grouser.errors import SimulationError
-from grouser.polyline import path_lengths
+from grouser.spacing import path_lengths
 
 SEARCH = 2.0  # Distance along the path in which the nearest point is searched [m]: a path may come near itself
 

@@ -20,9 +20,10 @@ from grouser.odometry.compare import Compared
 from grouser.odometry.judge import CHORD, Judgement
 from grouser.odometry.log import LogOdometry
 from grouser.rotation import from_quaternion, from_rpy, to_quaternion, to_rpy
-from grouser.simulation.records import ContactRecord, evenly
+from grouser.simulation.records import ContactRecord
 from grouser.simulation.run import Run
 from grouser.simulation.status import Status
+from grouser.spacing import evenly
 from grouser.terrain.ground import Terrain
 from grouser.terrain.shapes import plane, slope
 from grouser.vehicles.vehicle import Vehicle

@@ -12,7 +12,7 @@ from grouser.checks import FloatArray
 from grouser.logs.log import IntArray
 from grouser.odometry.judge import Judgement
 from grouser.odometry.log import LogOdometry
-from grouser.polyline import path_lengths
+from grouser.spacing import path_lengths
 from grouser.view import style
 
 ELLIPSES = 12

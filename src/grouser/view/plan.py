@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 
 from grouser.checks import FloatArray
 from grouser.plan.planned import Plan
-from grouser.simulation.records import evenly
+from grouser.spacing import evenly
 from grouser.view import style
 from grouser.view.plan_page import borders, costs, refused, routes
 from grouser.view.plot import draw_ground, draw_vehicle, height_bar, legend_below

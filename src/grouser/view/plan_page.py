@@ -10,7 +10,7 @@ import numpy as np
 
 from grouser.checks import FloatArray
 from grouser.plan.planned import Plan
-from grouser.simulation.records import evenly
+from grouser.spacing import evenly
 from grouser.view import colours
 from grouser.view.arrays import half_axes
 from grouser.view.page import view_runs

@@ -22,7 +22,8 @@ from grouser.checks import FloatArray
 from grouser.errors import GrouserError
 from grouser.kinematics import frame_poses
 from grouser.simulation import Rollouts, Run, Status
-from grouser.simulation.records import RutRecord, evenly
+from grouser.simulation.records import RutRecord
+from grouser.spacing import evenly
 from grouser.terrain import Terrain
 from grouser.view import colours, style
 from grouser.view.account import Account

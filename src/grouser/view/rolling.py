@@ -12,10 +12,10 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
 from grouser.kinematics import frame_poses
-from grouser.polyline import path_lengths
 from grouser.rolling.design import Design
 from grouser.rolling.measure import measure
 from grouser.simulation.run import Run
+from grouser.spacing import path_lengths
 from grouser.view import style
 from grouser.view.plot import draw_ground
 from grouser.view.scene_ground import surroundings

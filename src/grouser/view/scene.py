@@ -14,9 +14,9 @@ from grouser import checks
 from grouser._version import __version__
 from grouser.checks import FloatArray
 from grouser.errors import GrouserError
-from grouser.simulation.records import evenly
 from grouser.simulation.run import Run
 from grouser.simulation.status import Status
+from grouser.spacing import evenly
 from grouser.terrain.ground import Terrain
 from grouser.view import arrays, colours
 from grouser.view.scene_ground import Box, same_ground, scene_ground, surroundings

@@ -11,8 +11,8 @@ from grouser.checks import FloatArray
 from grouser.collision.frames import frame_poses
 from grouser.kinematics.rollover import rollover_margin
 from grouser.rotation import to_quaternion
-from grouser.simulation.records import evenly
 from grouser.simulation.run import Run
+from grouser.spacing import evenly
 from grouser.vehicles.vehicle import Vehicle
 from grouser.view import arrays
 from grouser.view.scene_vehicle import scene_vehicle
