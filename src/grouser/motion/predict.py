@@ -366,10 +366,6 @@ class LogProblem:
             found[:, k, k] = self.encoders.scatter**2
         return found
 
-    def process_covariance(self, densities: FloatArray, predicted: Predicted) -> FloatArray:
-        """Covariances that process noise of some densities (k, nd, nd) gives, shape (I, k, m, m)."""
-        return self._selected(np.einsum("kab,iabcd->ikcd", densities, predicted.W), None)
-
     def covariance_slopes(self, motion: MotionModel, predicted: Predicted, names: Sequence[str]) -> FloatArray:
         """∂R_μ/∂s for noise parameters by name, of the process or of the sensor, shape (I, ns, m, m)."""
         white = motion.noise.slopes()
