@@ -37,11 +37,11 @@ def made(kind, values):
     return Corrected(vehicle=husky, slip=values[:13], correction=values[13:], **own)
 
 
-def driven(robot, pitch=0.1, seconds=3.0):
+def driven(robot, pitch=0.1, seconds=3.0, period=0.01):
     """A drive whose speed and turn rate grow, on a slope; the last sample is beyond the reach of the correction."""
     force = [-G * math.sin(pitch), 0.0, G * math.cos(pitch)]  # nose down for pitch > 0: gravity has a part ahead
-    for k in range(int(seconds * 100) + 1):
-        t = 0.01 * k
+    for k in range(round(seconds / period) + 1):
+        t = period * k
         robot.imu(t, [0.0, 0.0, 0.0], force)
         grown = max(t - 1.5, 0.0)
         left, right = 4.0 * grown, 6.0 * grown
@@ -65,6 +65,18 @@ def test_slopes_are_those_of_the_twist_by_each_parameter(kind, n):
         difference = (other._chain.present.twist - robot._chain.present.twist) / step
         np.testing.assert_allclose(slopes[2:5, k], difference[2:5], atol=3e-3, err_msg=f"parameter {k}")
     assert np.abs(slopes[2:5]).max() > 0.3
+
+
+@pytest.mark.parametrize("period", [0.01, 0.03, 0.07])
+def test_of_a_steady_ramp_the_change_in_a_second_is_its_slope_at_every_rate(period):
+    """The correction looks a second back, which lies between two samples unless their period divides it."""
+    values = 0.02 * np.random.default_rng(4).normal(size=21)
+    robot = driven(Robot(fit_of(made("surface", values), values, 0.01)), period=period)
+    inputs = robot._chain.inputs
+    ramped = robot.estimate.time - 1.5
+    assert ramped > 1.0
+    assert np.abs(inputs[:2]).min() > 0.1
+    np.testing.assert_allclose(inputs[2:4], inputs[:2] / ramped, rtol=1e-9)
 
 
 def test_a_gps_robot_learns_its_slip_while_it_drives():
