@@ -100,7 +100,7 @@ def test_the_command_line_says_so_with_130():
     command = [sys.executable, "-m", "grouser", "rollout", "husky", "--rollouts", "2000000"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        assert any(" of 2000000" in line for line in process.stderr)  # the first report of progress
+        assert any("2000000 rollouts: " in line for line in process.stderr)  # the first report of progress
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate()
     assert process.returncode == 130
