@@ -53,13 +53,13 @@ def test_proportional_control_approaches_the_command_exponentially():
     gain, command = 2.0 * WHEEL, 5.0  # time constant 0.5 s
     rates, run = spin_up(PI(gain=gain), command)
     discrete = command * (1.0 - (1.0 + 2.0 * DT) ** -np.arange(len(rates)))
-    np.testing.assert_allclose(rates, discrete[:, None] @ np.ones((1, 4)), atol=HELD * command)
+    np.testing.assert_allclose(rates, discrete[:, None] @ np.ones((1, 4)), rtol=0.0, atol=HELD * command)
     exact = command * (1.0 - np.exp(-2.0 * run.time))
     assert np.abs(rates[:, 0] - exact).max() < command * DT  # first order in the step
-    np.testing.assert_allclose(run.torque[:-1], gain * (command - rates[1:]), atol=1e-6)
+    np.testing.assert_allclose(run.torque[:-1], gain * (command - rates[1:]), rtol=0.0, atol=1e-6)
     # The step is the same number for a wheel turning the other way.
     reverse, _ = spin_up(PI(gain=gain), -command)
-    np.testing.assert_allclose(reverse, -rates, atol=1e-9)
+    np.testing.assert_allclose(reverse, -rates, rtol=0.0, atol=1e-9)
 
 
 def test_integral_control_is_the_second_order_response():
@@ -67,7 +67,7 @@ def test_integral_control_is_the_second_order_response():
     gain, integral, command = 4.0 * WHEEL, 16.0 * WHEEL, 5.0
     rates, run = spin_up(PI(gain=gain, integral=integral), command, seconds=3.0)
     wanted = discrete_pi(gain, integral, math.inf, command, len(rates) - 1)
-    np.testing.assert_allclose(rates, wanted[:, None] @ np.ones((1, 4)), atol=2 * HELD * command)
+    np.testing.assert_allclose(rates, wanted[:, None] @ np.ones((1, 4)), rtol=0.0, atol=2 * HELD * command)
     w, d = math.sqrt(12.0), 2.0  # e(t) for e(0) = c, ė(0) = −4 c
     t = run.time
     error = command * np.exp(-d * t) * (np.cos(w * t) + (d - 4.0) / w * np.sin(w * t))
@@ -81,9 +81,9 @@ def test_the_torque_limit_is_exact_and_leaves_no_wind_up():
     limited = rates[:, 0] < 4.0
     assert limited.sum() > 100
     np.testing.assert_allclose(run.torque[limited], limit, rtol=1e-12)
-    np.testing.assert_allclose(rates[limited, 0], 2.0 * run.time[limited], atol=2 * HELD * command)
+    np.testing.assert_allclose(rates[limited, 0], 2.0 * run.time[limited], rtol=0.0, atol=2 * HELD * command)
     wanted = discrete_pi(gain, integral, limit, command, len(rates) - 1)
-    np.testing.assert_allclose(rates[:, 0], wanted, atol=1e-4)
+    np.testing.assert_allclose(rates[:, 0], wanted, rtol=0.0, atol=1e-4)
     wound_up = discrete_pi(gain, integral, limit, command, len(rates) - 1, windup=True)
     assert wound_up.max() - command > 4.0 * (rates.max() - command)
     assert np.abs(run.torque).max() <= limit * (1 + 1e-12)
@@ -94,7 +94,7 @@ def test_gains_by_joint_reach_their_own_joint():
     rates, _ = spin_up(PI(gain=gains), 5.0)
     for a, name in enumerate(JACKED_UP.actuated):
         discrete = 5.0 * (1.0 - (1.0 + gains[name] / WHEEL * DT) ** -np.arange(len(rates)))
-        np.testing.assert_allclose(rates[:, a], discrete, atol=1e-4)
+        np.testing.assert_allclose(rates[:, a], discrete, rtol=0.0, atol=1e-4)
 
 
 def test_a_motor_follows_its_torque_speed_line_and_feels_its_rotor():
@@ -105,9 +105,9 @@ def test_a_motor_follows_its_torque_speed_line_and_feels_its_rotor():
     rates, run = spin_up(motor, 100.0, seconds=4.0)  # asks for more than it can
     constant = inertia * top / (stall * gear)
     discrete = top * (1.0 - (1.0 + DT / constant) ** -np.arange(len(rates)))
-    np.testing.assert_allclose(rates[:, 0], discrete, atol=1e-4)
+    np.testing.assert_allclose(rates[:, 0], discrete, rtol=0.0, atol=1e-4)
     line = stall * gear * (1.0 - rates[1:] / top)
-    np.testing.assert_allclose(run.torque[:-1], line, atol=1e-9)
+    np.testing.assert_allclose(run.torque[:-1], line, rtol=0.0, atol=1e-9)
     light, _ = spin_up(DCMotor(stall_torque=stall, no_load_speed=free, gear=gear, gain=1e3), 100.0, seconds=0.5)
     ratio = light[1, 0] / rates[1, 0]
     assert ratio == pytest.approx(inertia / WHEEL, rel=0.05)  # at the start torque is stall torque for both
@@ -119,7 +119,7 @@ def test_a_motor_reaches_a_speed_within_its_reach_in_both_directions():
     for command in (6.0, -6.0):
         rates, run = spin_up(motor, command, seconds=4.0)
         np.testing.assert_allclose(rates[-1], command, rtol=1e-6)
-        np.testing.assert_allclose(run.torque[-1], 0.0, atol=1e-6)
+        np.testing.assert_allclose(run.torque[-1], 0.0, rtol=0.0, atol=1e-6)
 
 
 def test_rotor_inertia_is_kinetic_energy_and_nothing_else():
@@ -130,7 +130,7 @@ def test_rotor_inertia_is_kinetic_energy_and_nothing_else():
     bare, _ = gr.Dynamics(JACKED_UP).inertia_and_bias(q, v)
     extra = np.zeros(10)
     extra[6 + JACKED_UP.arrays.actuated] = 0.01 * 25.0
-    np.testing.assert_allclose(M - bare, np.diag(extra), atol=1e-9)
+    np.testing.assert_allclose(M - bare, np.diag(extra), rtol=0.0, atol=1e-9)
 
 
 def test_a_shared_drive_turns_its_wheels_together():
@@ -145,8 +145,8 @@ def test_a_shared_drive_turns_its_wheels_together():
     assert np.abs(together["FL"] - together["BL"]).max() < 5e-3
     # The pair has inertia 4 I and two shares of the motor; a pair of light wheels 2 I: twice as fast.
     steps = np.arange(len(together["FL"]))
-    np.testing.assert_allclose(together["FL"], 5.0 * (1.0 - (1.0 + DT) ** -steps), atol=5e-3)
-    np.testing.assert_allclose(together["FR"], 5.0 * (1.0 - (1.0 + 2.0 * DT) ** -steps), atol=1e-4)
+    np.testing.assert_allclose(together["FL"], 5.0 * (1.0 - (1.0 + DT) ** -steps), rtol=0.0, atol=5e-3)
+    np.testing.assert_allclose(together["FR"], 5.0 * (1.0 - (1.0 + 2.0 * DT) ** -steps), rtol=0.0, atol=1e-4)
 
 
 def test_a_shared_drive_moves_torque_to_the_wheel_that_holds():
@@ -200,8 +200,8 @@ def test_a_users_model_is_as_good_as_a_built_in_one():
         )
         for actuator in (PI(gain=300.0), proportional)
     ]  # fmt: skip
-    np.testing.assert_allclose(runs[1].state, runs[0].state, atol=1e-9)
-    np.testing.assert_allclose(runs[1].torque, runs[0].torque, atol=1e-5)
+    np.testing.assert_allclose(runs[1].state, runs[0].state, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(runs[1].torque, runs[0].torque, rtol=0.0, atol=1e-5)
 
 
 class EndSpring(Spring):
@@ -222,7 +222,7 @@ def test_a_users_model_may_use_angles():
         )
         for actuator, joints in ((own, ()), (PI(gain=0.0), springs))
     ]  # fmt: skip
-    np.testing.assert_allclose(runs[0].joints, runs[1].joints, atol=1e-8)
+    np.testing.assert_allclose(runs[0].joints, runs[1].joints, rtol=0.0, atol=1e-8)
     assert (
         runs[0].solver.iterations.max() <= 6
     )  # in the air it is solved to rounding; its differences serve Newton as well as derivatives do
@@ -234,7 +234,7 @@ def test_a_users_integral_is_that_of_the_built_in_controller():
     (mine, _), (built_in, _) = (
         spin_up(one, 5.0, seconds=3.0) for one in (own, PI(gain=gain, integral=integral, limit=limit))
     )
-    np.testing.assert_allclose(mine, built_in, atol=1e-9)
+    np.testing.assert_allclose(mine, built_in, rtol=0.0, atol=1e-9)
     began, _ = spin_up(gr.actuation.law(memory={"integral": 1.0})(limited_integral.function).replace(
         gain=gain, ki=integral, limit=10.0), 0.0, seconds=0.01)  # fmt: skip
     # I ω/dt = −K_p ω + K_i (1 − ω dt): the memory's start turns the wheel though the command is zero

@@ -30,7 +30,7 @@ def test_yaw_noise_shortens_the_way_ahead_by_the_mean_of_its_cosine():
     assert lost > 0.0
     # The next term of the series is q T/6 of it.
     assert found[0] == pytest.approx(lost, rel=q * T / 3.0)
-    np.testing.assert_allclose(found[1:], 0.0, atol=1e-9)
+    np.testing.assert_allclose(found[1:], 0.0, rtol=0.0, atol=1e-9)
 
 
 def test_noise_that_wanders_counts_as_its_long_run_when_learning():

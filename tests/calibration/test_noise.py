@@ -24,7 +24,7 @@ def test_slopes_of_the_density_are_its_differences(form):
         step = h * np.eye(len(noise.names))[k]
         ends = [noise.with_values(noise.values + sign * step).density for sign in (1.0, -1.0)]
         # Q′ is quadratic in U and linear otherwise: central differences are exact but for rounding, 1e-16/h.
-        np.testing.assert_allclose(noise.slopes()[k], (ends[0] - ends[1]) / (2.0 * h), atol=1e-9)
+        np.testing.assert_allclose(noise.slopes()[k], (ends[0] - ends[1]) / (2.0 * h), rtol=0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -87,7 +87,7 @@ def test_covariance_of_residuals_is_that_of_drives_on_a_slope(density, sensor, g
     problem = drives.problem_of(log, motion, interval=None)
     assert len(problem.intervals) == copies
     # Standard error of a variance of 3000 samples is 2.6 %; linearised propagation is good to about 1 % here.
-    np.testing.assert_allclose(whitened(problem, motion), np.eye(3), atol=0.11)
+    np.testing.assert_allclose(whitened(problem, motion), np.eye(3), rtol=0.0, atol=0.11)
 
 
 def test_noise_of_turns_and_heights_reaches_what_it_should():
@@ -127,7 +127,7 @@ def test_full_and_cholesky_forms_find_the_same_density(noisy_problem):
         found[form], covariance, _ = likelihood.maximise(problem, start)
         assert covariance.shape == (6, 6)
     # One and the same maximum; the search stops at a relative change of the likelihood of 1e-9.
-    np.testing.assert_allclose(found["full"].noise.density, found["cholesky"].noise.density, atol=2e-5)
+    np.testing.assert_allclose(found["full"].noise.density, found["cholesky"].noise.density, rtol=0.0, atol=2e-5)
     sigma = np.sqrt(np.diag(likelihood.maximise(problem, truth).covariance))
     I, J = np.triu_indices(3)
     assert np.all(np.abs(found["full"].noise.density - DENSITY)[I, J] < 3.0 * sigma)

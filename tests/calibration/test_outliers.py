@@ -73,13 +73,13 @@ def test_without_outliers_the_noise_is_that_of_the_gaussian_likelihood():
         robust, plain = (likelihood.maximise(problem, truth, loss=loss).motion.noise for loss in ("mixture", "none"))
         ratios.append(robust.values / plain.values)
     # Of 600 distances of χ² of three freedoms about the largest is doubted a little; sigma of a density is 10 %.
-    np.testing.assert_allclose(np.mean(ratios, axis=0), 1.0, atol=0.02)
+    np.testing.assert_allclose(np.mean(ratios, axis=0), 1.0, rtol=0.0, atol=0.02)
 
 
 def test_a_mixture_is_square_inside_and_forgets_what_is_far():
     d2 = np.array([0.0, 3.0, 7.8])
-    np.testing.assert_allclose(weight_of(d2, "mixture", 3), 1.0, atol=0.01)
-    np.testing.assert_allclose(loss_of(d2, "mixture", 3) - loss_of(d2[:1], "mixture", 3), d2, atol=0.01)
+    np.testing.assert_allclose(weight_of(d2, "mixture", 3), 1.0, rtol=0.0, atol=0.01)
+    np.testing.assert_allclose(loss_of(d2, "mixture", 3) - loss_of(d2[:1], "mixture", 3), d2, rtol=0.0, atol=0.01)
     far = np.array([1e2, 1e4, 1e8])
     # The pull of a residual, its weight times its size, goes to zero; its share in the noise, w d², to m + 1.
     assert np.all(np.diff(weight_of(far, "mixture", 3) * np.sqrt(far)) < 0.0)

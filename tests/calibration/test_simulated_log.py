@@ -50,10 +50,10 @@ def test_a_log_repeats_the_run(run):
     assert len(log) == run.steps + 2
     assert np.all(np.diff(log.time) > 0.0)
     assert log.report.pose_period == pytest.approx(0.1)
-    np.testing.assert_allclose(log.poses.position, run.position[::5], atol=1e-12)
-    np.testing.assert_allclose(log.poses.attitude, run.rpy[::5], atol=1e-12)
-    np.testing.assert_allclose(log.rates["FL"][1:-1], run.command[:-1, 0], atol=1e-9)
-    np.testing.assert_allclose(log.commands["BR"][1:-1], run.command[:-1, 3], atol=0.0)
+    np.testing.assert_allclose(log.poses.position, run.position[::5], rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(log.poses.attitude, run.rpy[::5], rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(log.rates["FL"][1:-1], run.command[:-1, 0], rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(log.commands["BR"][1:-1], run.command[:-1, 3], rtol=0.0, atol=0.0)
     # Encoders count every turn: rates held over their steps give the angle back.
     assert run.dt * log.rates["FR"][1:-1].sum() == pytest.approx(run.joint("FR")[-1] - run.joint("FR")[0], rel=1e-12)
 
@@ -63,9 +63,9 @@ def test_a_mounted_sensor_sees_its_own_pose_late(run):
     bare, log = log_of_run(run), log_of_run(run, sensor=sensor)
     R = gr.rotation.from_rpy(*bare.poses.attitude.T)
     arm = np.array([0.4, -0.3, 0.7])
-    np.testing.assert_allclose(log.poses.position, bare.poses.position + R @ arm, atol=1e-12)
+    np.testing.assert_allclose(log.poses.position, bare.poses.position + R @ arm, rtol=0.0, atol=1e-12)
     R_sensor = gr.rotation.from_rpy(*log.poses.attitude.T)
-    np.testing.assert_allclose(R_sensor, R @ gr.rotation.from_rpy(0.0, 0.0, 0.5), atol=1e-12)
+    np.testing.assert_allclose(R_sensor, R @ gr.rotation.from_rpy(0.0, 0.0, 0.5), rtol=0.0, atol=1e-12)
     np.testing.assert_allclose(log.poses.time, bare.poses.time + 0.12)
 
 

@@ -31,7 +31,7 @@ def test_covariance_of_residuals_is_that_of_drives_whose_slip_wanders(grows, len
     log = drives.repeated(motion, 1500, seed=3, seconds=4.0, left=3.0, right=5.0, attitude=(0.15, -0.2))
     problem = drives.problem_of(log, motion, interval=None)
     # Standard error of a variance of 1500 samples is 3.7 %; steps are 0.06 m, a fifth of the shortest length.
-    np.testing.assert_allclose(whitened(problem, motion), np.eye(3), atol=0.14)
+    np.testing.assert_allclose(whitened(problem, motion), np.eye(3), rtol=0.0, atol=0.14)
 
 
 def test_in_the_long_run_it_is_white_noise_of_the_density_that_is_said():
@@ -176,7 +176,7 @@ def test_the_sigma_of_a_pose_turns_with_the_heading():
     np.testing.assert_allclose(np.diag(C[0, 0]), [0.09, 0.01, 0.05, 0.0004])
     np.testing.assert_allclose(np.diag(C[1, 1]), [0.01, 0.09, 0.05, 0.0004])
     turn = np.array([[np.cos(0.3), np.sin(0.3)], [-np.sin(0.3), np.cos(0.3)]])
-    np.testing.assert_allclose(C[2, 0, :2, :2], turn @ np.diag([0.09, 0.01]) @ turn.T, atol=1e-15)
+    np.testing.assert_allclose(C[2, 0, :2, :2], turn @ np.diag([0.09, 0.01]) @ turn.T, rtol=0.0, atol=1e-15)
     still = np.zeros((3, 4))
     found = pose_noise(Sensor(), np.zeros((3, 6)), still, still, given=C)
     np.testing.assert_allclose(found, C.sum(axis=1))

@@ -81,12 +81,12 @@ def test_a_step_balances_with_no_force_along_the_rollers(name, law):
         spin = share * vehicle.arrays.radius * step.velocity[5 + vehicle.arrays.wheel]
         dz = at.height_error + 0.005 * end[:, 2]
         expected = LAWS[law].force(end, spin, dz, load=weight / vehicle.n_wheels)
-        np.testing.assert_allclose(step.force, expected, atol=1e-7 * weight)
+        np.testing.assert_allclose(step.force, expected, rtol=0.0, atol=1e-7 * weight)
     # what is left is of the axles alone: motors, and of laws with rolling resistance the couple about them
-    np.testing.assert_allclose(left[3:6], 0.0, atol=1e-8 * weight)
+    np.testing.assert_allclose(left[3:6], 0.0, rtol=0.0, atol=1e-8 * weight)
     if law not in ("rolling", "ishigami"):
-        np.testing.assert_allclose(left[:3], 0.0, atol=1e-8 * weight)
-        np.testing.assert_allclose(left[6:], step.torque, atol=1e-8 * weight)
+        np.testing.assert_allclose(left[:3], 0.0, rtol=0.0, atol=1e-8 * weight)
+        np.testing.assert_allclose(left[6:], step.torque, rtol=0.0, atol=1e-8 * weight)
 
 
 @pytest.mark.parametrize("law", ["piecewise", "pacejka"])
@@ -96,7 +96,9 @@ def test_driven_sideways_it_settles_at_the_velocity_of_kinematics(name, law):
     drive = gr.drive.twist(0.1, 0.2, 0.3)
     run = gr.simulate(gr.Dynamics(vehicle, contact=LAWS[law]), PLANE, drive, duration=3.0, dt=0.01)
     assert run.status == "ok"
-    np.testing.assert_allclose(run.velocity[-1, [3, 4, 2]], [0.1, 0.2, 0.3], atol=0.01)  # level ground, hardly any slip
+    np.testing.assert_allclose(
+        run.velocity[-1, [3, 4, 2]], [0.1, 0.2, 0.3], rtol=0.0, atol=0.01
+    )  # level ground, hardly any slip
 
 
 @pytest.mark.parametrize("name", ["robotino", "mecanum"])

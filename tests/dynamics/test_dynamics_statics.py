@@ -56,10 +56,10 @@ def test_parked_on_a_slope_forces_carry_the_weight_without_a_moment(name, headin
     run = parked(vehicle, ground, seconds=60.0 if vehicle.couplings else 20.0)  # springs settle slowly
     weight = vehicle.mass * G
     force, point = world_forces(run, ground)
-    np.testing.assert_allclose(force.sum(axis=0) / weight, [0.0, 0.0, 1.0], atol=1e-6)
+    np.testing.assert_allclose(force.sum(axis=0) / weight, [0.0, 0.0, 1.0], rtol=0.0, atol=1e-6)
     moment = np.cross(point - centre_of_mass(vehicle, run.state[-1]), force).sum(axis=0)
     length = np.ptp(vehicle.wheel_positions[:, :2], axis=0).max()
-    np.testing.assert_allclose(moment / (weight * length), 0.0, atol=1e-6)
+    np.testing.assert_allclose(moment / (weight * length), 0.0, rtol=0.0, atol=1e-6)
     assert (run.contact.force[-1, :, 2] > 0.0).all()
     assert np.linalg.norm(run.velocity[-1, 3:6]) < 2e-3  # friction holds it, but for creep
 
@@ -70,7 +70,7 @@ def test_motors_hold_a_parked_vehicle_too(contact):
     run = parked(vehicle, ground, contact=contact, actuator=gr.actuation.PI(gain=2000.0))
     weight = vehicle.mass * G
     force, _ = world_forces(run, ground)
-    np.testing.assert_allclose(force.sum(axis=0) / weight, [0.0, 0.0, 1.0], atol=1e-6)
+    np.testing.assert_allclose(force.sum(axis=0) / weight, [0.0, 0.0, 1.0], rtol=0.0, atol=1e-6)
     # The motors carry the weight's pull down the slope, by the wheels' radius above their contact points.
     torque, radius = run.torque[-1].sum(), vehicle.arrays.radius[0]
     assert torque == pytest.approx(weight * math.sin(math.radians(10.0)) * radius, rel=1e-4)
@@ -175,7 +175,7 @@ def test_a_torque_moves_load_between_the_axles_by_torque_over_wheelbase():
     run = parked(vehicle, PLANE, external=(load,), rest=False)
     force, point = world_forces(run, PLANE)
     moment = np.cross(point - centre_of_mass(vehicle, run.state[-1]), force).sum(axis=0)
-    np.testing.assert_allclose(moment, [0.0, -torque, 0.0], atol=1e-6 * torque)
+    np.testing.assert_allclose(moment, [0.0, -torque, 0.0], rtol=0.0, atol=1e-6 * torque)
     # About +y is nose down. The mass leans over by the pitch, so the load moves 2 % more than torque over wheelbase.
     base = np.ptp(vehicle.wheel_positions[:, 0])
     front = np.array([name.startswith("F") for name in vehicle.wheels])
@@ -192,7 +192,7 @@ def test_world_forces_keep_their_direction_and_frame_forces_turn(yaw):
         R = gr.rotation.from_quaternion(run.state[-1, :4])
         held, _ = world_forces(run, PLANE)
         wanted = [0.0, 0.0, vehicle.mass * G] - (force if axes == "world" else R @ force)
-        np.testing.assert_allclose(held.sum(axis=0), wanted, atol=1e-6 * vehicle.mass * G)
+        np.testing.assert_allclose(held.sum(axis=0), wanted, rtol=0.0, atol=1e-6 * vehicle.mass * G)
 
 
 @pytest.mark.parametrize("angle", [0.0, math.pi / 2, 4.0])

@@ -38,7 +38,7 @@ def test_all_road_wheels_turn_alike(name):
     for side in ("left", "right"):
         turned = angles(run, side)
         assert np.abs(turned[-1]).max() > 1.0
-        np.testing.assert_allclose(turned - turned[:, :1], 0.0, atol=1e-12)
+        np.testing.assert_allclose(turned - turned[:, :1], 0.0, rtol=0.0, atol=1e-12)
     assert run.command.shape[1] == 2
 
 
@@ -61,7 +61,7 @@ def turned_by_hand(rate, xs, half):
 def test_on_the_spot_it_turns_about_its_centre_and_less_than_without_slip():
     """Two wheels a side at one place would turn it as commanded; a row of them holds against the turn."""
     run = gr.simulate(gr.Kinematics(TRACKED), PLANE, gr.drive.twist(0.0, 0.0, 0.5), duration=2.0, dt=0.02)
-    np.testing.assert_allclose(run.position[:, :2], 0.0, atol=1e-12)
+    np.testing.assert_allclose(run.position[:, :2], 0.0, rtol=0.0, atol=1e-12)
     expected = turned_by_hand(0.5, [0.3, 0.15, 0.0, -0.15, -0.3], 0.25)
     np.testing.assert_allclose(run.velocity[1:, 2], expected, rtol=1e-9)
     assert 0.3 * 0.5 < expected < 0.8 * 0.5
@@ -90,7 +90,7 @@ def test_the_mirrored_robot_takes_the_mirrored_path():
         for one, sign in ((TRACKED, 1.0), (TRACKED.mirrored(), -1.0))
     ]  # fmt: skip
     # frames keep their names: the mirrored "left" stands on the right
-    np.testing.assert_allclose(runs[1].position * [1.0, -1.0, 1.0], runs[0].position, atol=1e-6)
+    np.testing.assert_allclose(runs[1].position * [1.0, -1.0, 1.0], runs[0].position, rtol=0.0, atol=1e-6)
 
 
 def test_one_motor_speeds_up_all_its_wheels():
@@ -165,5 +165,5 @@ def test_a_chain_drives_the_rear_wheel_with_the_front_one():
     drive = gr.drive.twist(0.5, 0.0, 0.4)
     for make in (gr.Kinematics, lambda v: gr.Dynamics(v, contact=HARD)):
         four, two = (gr.simulate(make(v), ROUGH, drive, duration=2.0, dt=0.01) for v in (husky, chained))
-        np.testing.assert_allclose(two.position, four.position, atol=1e-9)
-        np.testing.assert_allclose(two.joint("BL"), four.joint("BL"), atol=1e-9)
+        np.testing.assert_allclose(two.position, four.position, rtol=0.0, atol=1e-9)
+        np.testing.assert_allclose(two.joint("BL"), four.joint("BL"), rtol=0.0, atol=1e-9)

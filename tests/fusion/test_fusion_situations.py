@@ -102,7 +102,7 @@ def test_a_clock_that_jumps_is_reported_and_followed(jump):
     e = fusion.estimate
     assert fusion.faults["clock_jump"] == 1
     assert fusion.time == pytest.approx(t)
-    np.testing.assert_allclose(e.position, before.position, atol=2e-3)
+    np.testing.assert_allclose(e.position, before.position, rtol=0.0, atol=2e-3)
     assert fusion.standing
     assert np.sqrt(e.pose_covariance.diagonal()).max() < 0.05
     assert e.degraded == ("poses",)

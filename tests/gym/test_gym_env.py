@@ -97,7 +97,7 @@ def test_positive_curvature_turns_left_and_the_goal_is_seen_in_the_heading(vehic
         run = env.run()
         yaw[curvature] = run.yaw[-1]
         R = np.array([[np.cos(run.yaw[-1]), -np.sin(run.yaw[-1])], [np.sin(run.yaw[-1]), np.cos(run.yaw[-1])]])
-        np.testing.assert_allclose(observation["goal"], R.T @ (goal - run.position[-1, :2]), atol=1e-5)
+        np.testing.assert_allclose(observation["goal"], R.T @ (goal - run.position[-1, :2]), rtol=0.0, atol=1e-5)
     assert yaw[1.0] > 2.05
     assert yaw[-1.0] < 1.95
 
@@ -133,10 +133,10 @@ def test_an_episode_is_the_run_that_simulate_gives(kind):
     whole = gr.simulate(
         env.model, ground, gr.drive.constant(rate), duration=0.8, start=(0.3, 0.1, 0.5), velocity=rest, every=4
     )
-    np.testing.assert_allclose(run.time, whole.time, atol=1e-12)
-    np.testing.assert_allclose(run.state, whole.state, atol=1e-12)
-    np.testing.assert_allclose(run.velocity, whole.velocity, atol=2e-11)
-    np.testing.assert_allclose(run.command, whole.command, atol=1e-12)
+    np.testing.assert_allclose(run.time, whole.time, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(run.state, whole.state, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(run.velocity, whole.velocity, rtol=0.0, atol=2e-11)
+    np.testing.assert_allclose(run.command, whole.command, rtol=0.0, atol=1e-12)
     assert run.steps == whole.steps == 20
     assert (run.contact.force is None) == (kind == "kinematic")
 

@@ -74,7 +74,7 @@ def test_rotations_are_those_of_scipy(size):
     np.testing.assert_allclose(out[:8], expected, rtol=0.0, atol=1e-9)
     np.testing.assert_allclose(out[8:11], R, rtol=0.0, atol=1e-14)
     np.testing.assert_array_equal(out[11:14], skew(V))
-    np.testing.assert_allclose(out[14], r + V, atol=1e-15)
+    np.testing.assert_allclose(out[14], r + V, rtol=0.0, atol=1e-15)
     assert out[15, 0] == pytest.approx(r @ V, abs=1e-15)
     np.testing.assert_allclose(out[16], R[:, 1], rtol=0.0, atol=1e-14)
 
@@ -96,7 +96,7 @@ def test_both_quaternions_of_a_rotation_have_one_logarithm():
     for sign in (1.0, -1.0):
         out = np.zeros((17, 3))
         vectors(sign * quaternion(r), r, V, out)
-        np.testing.assert_allclose(out[6], r, atol=1e-14)
+        np.testing.assert_allclose(out[6], r, rtol=0.0, atol=1e-14)
 
 
 @pytest.mark.parametrize("size", [1e-3, 9.9e-3, 1.01e-2, 0.5, 3.0])
@@ -111,5 +111,5 @@ def test_series_are_those_of_sine_and_cosine(size):
 def test_attitude_is_yaw_pitch_roll():
     q, out = np.zeros(4), np.zeros((4, 3))
     angles(q, out)
-    np.testing.assert_allclose(out[1:], Rotation.from_euler("ZYX", [2.0, -0.5, 0.3]).as_matrix(), atol=1e-15)
-    np.testing.assert_allclose(out[0], [0.3, -0.5, 2.0], atol=1e-15)
+    np.testing.assert_allclose(out[1:], Rotation.from_euler("ZYX", [2.0, -0.5, 0.3]).as_matrix(), rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(out[0], [0.3, -0.5, 2.0], rtol=0.0, atol=1e-15)

@@ -37,15 +37,15 @@ KNOWN = {"robotino": three_wheels, "mecanum": four_mecanum_wheels}
 def test_rates_of_a_body_velocity_and_back_are_the_known_matrix(name, twist):
     vehicle, rates = gr.vehicle(name), KNOWN[name](*twist)
     solved = InverseKinematics(vehicle).solve(*twist)
-    np.testing.assert_allclose(solved.wheel_rates, rates, atol=EXACT)
-    np.testing.assert_allclose(solved.velocity, twist, atol=EXACT)
+    np.testing.assert_allclose(solved.wheel_rates, rates, rtol=0.0, atol=EXACT)
+    np.testing.assert_allclose(solved.velocity, twist, rtol=0.0, atol=EXACT)
     assert solved.within_reach
     model = gr.Kinematics(vehicle)
     state = gr.settle(vehicle, PLANE).state
     for found in (model.velocity(state, rates, PLANE), model.estimate(state, rates, PLANE)):
-        np.testing.assert_allclose(found.value[[3, 4, 2]], twist, atol=EXACT)
-        np.testing.assert_allclose(found.value[[0, 1, 5]], 0.0, atol=EXACT)
-        np.testing.assert_allclose(found.contact_velocity, 0.0, atol=EXACT)
+        np.testing.assert_allclose(found.value[[3, 4, 2]], twist, rtol=0.0, atol=EXACT)
+        np.testing.assert_allclose(found.value[[0, 1, 5]], 0.0, rtol=0.0, atol=EXACT)
+        np.testing.assert_allclose(found.contact_velocity, 0.0, rtol=0.0, atol=EXACT)
         assert not found.deficient
 
 
@@ -58,7 +58,7 @@ def test_a_drive_moves_it_sideways_while_it_turns(name):
     s, c = math.sin(yaw) / turn, (1.0 - math.cos(yaw)) / turn
     assert run.yaw[-1] == pytest.approx(yaw, abs=1e-8)
     moved = [s * forward - c * left, c * forward + s * left]  # a twist held over a turn: ∫ R(ωt) v dt
-    np.testing.assert_allclose(run.position[-1, :2] - run.position[0, :2], moved, atol=1e-8)
+    np.testing.assert_allclose(run.position[-1, :2] - run.position[0, :2], moved, rtol=0.0, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", KNOWN)
@@ -67,8 +67,8 @@ def test_the_odometry_of_measured_rates_is_the_body_velocity(name):
     rates = KNOWN[name](0.1, 0.2, 0.0)
     for k in range(101):
         estimate = odometry.update(0.02 * k, rates)
-    np.testing.assert_allclose(estimate.position[:2], [0.2, 0.4], atol=1e-6)
-    np.testing.assert_allclose(estimate.twist[[3, 4, 2]], [0.1, 0.2, 0.0], atol=1e-9)
+    np.testing.assert_allclose(estimate.position[:2], [0.2, 0.4], rtol=0.0, atol=1e-6)
+    np.testing.assert_allclose(estimate.twist[[3, 4, 2]], [0.1, 0.2, 0.0], rtol=0.0, atol=1e-9)
     assert estimate.observed[2:5].all()
     assert estimate.faults == 0
 
@@ -108,7 +108,7 @@ def test_a_passive_wheel_with_rollers_follows_a_turn_without_slip(angle):
     expected = ahead - left / math.tan(free) if abs(angle) != 90.0 else ahead
     assert found.value[2] == pytest.approx(turn, abs=EXACT)
     assert found.value[6 + vehicle.joint_index("front")] * 0.1 == pytest.approx(expected, abs=EXACT)
-    np.testing.assert_allclose(found.contact_velocity, 0.0, atol=EXACT)
+    np.testing.assert_allclose(found.contact_velocity, 0.0, rtol=0.0, atol=EXACT)
     plain = gr.Kinematics(carried_by(None)).velocity(gr.settle(vehicle, PLANE).state, [-rim, rim], PLANE)
     assert np.abs(plain.contact_velocity).max() > 0.01  # a plain wheel there would slide
 
@@ -151,9 +151,9 @@ def test_a_vehicle_seen_in_a_mirror_moves_as_its_mirror_image():
         gr.simulate(gr.Kinematics(one), PLANE, gr.drive.twist(0.2, sign * 0.1, sign * 0.4), duration=2.0)
         for one, sign in ((vehicle, 1.0), (vehicle.mirrored(), -1.0))
     ]
-    np.testing.assert_allclose(runs[1].position * [1.0, -1.0, 1.0], runs[0].position, atol=1e-9)
+    np.testing.assert_allclose(runs[1].position * [1.0, -1.0, 1.0], runs[0].position, rtol=0.0, atol=1e-9)
     rates = [run.command[0] for run in runs]
-    np.testing.assert_allclose(rates[1], rates[0], atol=1e-9)
+    np.testing.assert_allclose(rates[1], rates[0], rtol=0.0, atol=1e-9)
 
 
 def test_without_rollers_wheels_hold_both_directions_as_before():

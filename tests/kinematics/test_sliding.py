@@ -30,19 +30,21 @@ def test_a_differential_drive_moves_as_its_two_wheels_say(rates, where):
     left, right = 0.033 * np.array(rates)
     model = gr.Kinematics(vehicle)
     for found in (model.velocity(state, rates, PLANE), model.estimate(state, [*rates, math.nan], PLANE)):
-        np.testing.assert_allclose(found.value[3:6], [0.5 * (left + right), 0.0, 0.0], atol=EXACT)
-        np.testing.assert_allclose(found.value[:3], [0.0, 0.0, (right - left) / 0.16], atol=EXACT)
+        np.testing.assert_allclose(found.value[3:6], [0.5 * (left + right), 0.0, 0.0], rtol=0.0, atol=EXACT)
+        np.testing.assert_allclose(found.value[:3], [0.0, 0.0, (right - left) / 0.16], rtol=0.0, atol=EXACT)
         assert found.value[6 + vehicle.joint_index("ball")] == 0.0
-        np.testing.assert_allclose(found.contact_velocity, 0.0, atol=EXACT)
+        np.testing.assert_allclose(found.contact_velocity, 0.0, rtol=0.0, atol=EXACT)
         assert not found.deficient
 
 
 def test_it_turns_on_the_spot_about_the_middle_of_its_axle():
     run = gr.simulate(gr.Kinematics(turtle()), PLANE, gr.drive.twist(0.0, 0.0, 1.0), duration=3.0, dt=0.05)
-    np.testing.assert_allclose(run.position[:, :2], 0.0, atol=1e-12)
+    np.testing.assert_allclose(run.position[:, :2], 0.0, rtol=0.0, atol=1e-12)
     assert run.yaw[-1] == pytest.approx(3.0, abs=1e-12)
     solved = InverseKinematics(turtle()).solve(0.1, 0.05, 0.5)
-    np.testing.assert_allclose(solved.velocity, [0.1, 0.0, 0.5], atol=1e-15)  # it does not move sideways for its ball
+    np.testing.assert_allclose(
+        solved.velocity, [0.1, 0.0, 0.5], rtol=0.0, atol=1e-15
+    )  # it does not move sideways for its ball
     np.testing.assert_allclose(solved.wheel_rates, [(0.1 - 0.04) / 0.033, (0.1 + 0.04) / 0.033], rtol=1e-12)
 
 
@@ -55,7 +57,7 @@ def test_on_a_slope_the_ball_touches_where_it_faces_the_ground():
         at = contacts(vehicle, state, slope)
         normal = at.rotation[2][:, 2]
         centre = frame_poses(vehicle, state)[1][vehicle.frame_index("ball")]
-        np.testing.assert_allclose(at.point[2], centre - 0.01 * normal, atol=1e-12)
+        np.testing.assert_allclose(at.point[2], centre - 0.01 * normal, rtol=0.0, atol=1e-12)
         foot = np.append(centre[:2], slope.height(*centre[:2]))
         assert (centre - foot) @ normal == pytest.approx(0.01, abs=1e-10)
         assert abs(normal[2]) == pytest.approx(math.cos(math.radians(15.0)))
@@ -78,8 +80,8 @@ def test_the_mirrored_vehicle_takes_the_mirrored_path():
         gr.simulate(gr.Kinematics(one), hill, gr.drive.twist(0.1, 0.0, sign * 0.6), duration=4.0)
         for one, sign in ((vehicle, 1.0), (vehicle.mirrored(), -1.0))
     ]
-    np.testing.assert_allclose(runs[1].position * [1.0, -1.0, 1.0], runs[0].position, atol=1e-9)
-    np.testing.assert_allclose(runs[1].yaw, -runs[0].yaw, atol=1e-9)
+    np.testing.assert_allclose(runs[1].position * [1.0, -1.0, 1.0], runs[0].position, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(runs[1].yaw, -runs[0].yaw, rtol=0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize("ground", [PLANE, ROUGH], ids=["flat", "rough"])
@@ -99,4 +101,4 @@ def test_three_wheels_with_rollers_and_a_ball_still_move_sideways():
     ball = gr.vehicles.Frame("ball", "body", xyz=(0.0, 0.0, -0.02), radius=0.02, slides=0.1)
     vehicle = robot.replace(frames=(*robot.frames, ball))
     run = gr.simulate(gr.Kinematics(vehicle), PLANE, gr.drive.twist(0.1, 0.2, 0.0), duration=1.0)
-    np.testing.assert_allclose(run.position[-1, :2], [0.1, 0.2], atol=1e-9)
+    np.testing.assert_allclose(run.position[-1, :2], [0.1, 0.2], rtol=0.0, atol=1e-9)

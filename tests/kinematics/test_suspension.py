@@ -84,17 +84,17 @@ def test_a_settled_vehicle_has_the_least_energy_of_weight_and_springs(ground, mo
     assert np.abs(settled.height_error).max() < 0.2e-3
     bogies = [7 + LRU.joint_index(name) for name in ("bogieF", "bogieB")]
     assert np.abs(exact[bogies]).max() > 0.02
-    np.testing.assert_allclose(settled.state[bogies], exact[bogies], atol=0.4e-3 / 0.293)
+    np.testing.assert_allclose(settled.state[bogies], exact[bogies], rtol=0.0, atol=0.4e-3 / 0.293)
     # With harder contacts it is the same minimum, to what differences of the energy can tell.
     monkeypatch.setattr(suspension, "CONTACT_GIVE", 1e-6)
     hard = gr.settle(LRU.replace(description="hard contacts"), ground)
-    np.testing.assert_allclose(hard.state, exact, atol=2e-5)
+    np.testing.assert_allclose(hard.state, exact, rtol=0.0, atol=2e-5)
 
 
 def test_crusher_on_level_ground_has_the_least_energy():
     crusher, ground = gr.vehicle("crusher"), gr.terrain.plane()
     settled = gr.settle(crusher, ground)
-    np.testing.assert_allclose(settled.state, least_energy(crusher, ground, settled.state), atol=2e-4)
+    np.testing.assert_allclose(settled.state, least_energy(crusher, ground, settled.state), rtol=0.0, atol=2e-4)
     # It sags from its natural angle to nearly level links, 0.45 m clear.
     assert settled.state[6] == pytest.approx(0.45, abs=0.02)
 
@@ -151,14 +151,14 @@ def test_a_very_stiff_spring_is_a_rigid_coupling():
 def test_a_spring_without_stiffness_is_a_free_joint():
     drive = {"drive": gr.drive.arc(0.4, 0.1), "duration": 3.0, "dt": 0.02}
     runs = [gr.simulate(gr.Kinematics(v), ROUGH, **drive) for v in (with_springs(LRU, 0.0), LRU.replace(couplings=()))]
-    np.testing.assert_allclose(runs[0].state, runs[1].state, atol=1e-9)
+    np.testing.assert_allclose(runs[0].state, runs[1].state, rtol=0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["lru1", "recbot", "crusher"])
 def test_a_settled_vehicle_stays_where_it_is(name):
     vehicle, ground = gr.vehicle(name), gr.terrain.slope(15.0, heading_deg=35.0)
     run = gr.simulate(gr.Kinematics(vehicle), ground, np.zeros((1, len(vehicle.actuated))), duration=5.0, dt=0.05)
-    np.testing.assert_allclose(run.state, np.broadcast_to(run.state[0], run.state.shape), atol=1e-9)
+    np.testing.assert_allclose(run.state, np.broadcast_to(run.state[0], run.state.shape), rtol=0.0, atol=1e-9)
 
 
 def test_a_body_that_is_let_go_returns_as_fast_as_springs_and_weight_allow():
@@ -171,8 +171,8 @@ def test_a_body_that_is_let_go_returns_as_fast_as_springs_and_weight_allow():
     model = gr.Kinematics(LRU, time_constant=tau, integrator="rk4")
     run = gr.simulate(model, ground, np.zeros((1, 8)), duration=1.0, dt=0.01, start=start)
     rate = (1.0 - 36.0 * G * 0.05 / 140.0) / tau
-    np.testing.assert_allclose(run.state[:, bogies[0]], -0.01 * np.exp(-rate * run.time), atol=2e-6)
-    np.testing.assert_allclose(run.state[:, bogies[1]], run.state[:, bogies[0]], atol=1e-12)
+    np.testing.assert_allclose(run.state[:, bogies[0]], -0.01 * np.exp(-rate * run.time), rtol=0.0, atol=2e-6)
+    np.testing.assert_allclose(run.state[:, bogies[1]], run.state[:, bogies[0]], rtol=0.0, atol=1e-12)
 
 
 def test_without_gravity_springs_return_to_their_natural_length():
@@ -180,7 +180,7 @@ def test_without_gravity_springs_return_to_their_natural_length():
     model = gr.Kinematics(crusher, gravity=0.0)
     run = gr.simulate(model, gr.terrain.plane(), np.zeros((1, 6)), duration=60.0, dt=0.1)
     links = run.joints[-1] @ crusher.arrays.coupling.T
-    np.testing.assert_allclose(links, crusher.arrays.coupling_value, atol=1e-4)
+    np.testing.assert_allclose(links, crusher.arrays.coupling_value, rtol=0.0, atol=1e-4)
 
 
 def test_springs_too_weak_to_hold_the_body_up_are_reported():

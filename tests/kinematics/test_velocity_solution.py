@@ -93,7 +93,9 @@ def test_the_velocity_is_numpys_weighted_least_squares(vehicle, weights):
         assert solved.rank == rank
         # Normal equations down to a pivot of 1e-4, below a QR: 1e-16 times 1e4, or times a condition of up to 1e5.
         np.testing.assert_allclose(solved.value, wanted, rtol=1e-9, atol=1e-9 * np.abs(wanted).max())
-        np.testing.assert_allclose(solved.contact_velocity, solved.contacts.jacobian @ solved.value, atol=1e-12)
+        np.testing.assert_allclose(
+            solved.contact_velocity, solved.contacts.jacobian @ solved.value, rtol=0.0, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("make", [zero_trail, two_wheels])
@@ -108,7 +110,7 @@ def test_a_velocity_the_constraints_leave_open_is_reported_and_taken_smallest(ma
     known = 6 + vehicle.arrays.actuated
     unknown = np.setdiff1d(np.arange(A.shape[1]), known)
     smallest = np.linalg.pinv(A[:, unknown], rcond=1e-9) @ (b - A[:, known] @ [1.0, 2.0])
-    np.testing.assert_allclose(solved.value[unknown], smallest, atol=1e-12)
+    np.testing.assert_allclose(solved.value[unknown], smallest, rtol=0.0, atol=1e-12)
     run = gr.simulate(model, gr.terrain.plane(), gr.drive.constant([1.0, 2.0]), duration=2.0)
     assert run.status == "ok"
     assert np.isfinite(run.state).all()
@@ -119,7 +121,7 @@ def test_a_fork_without_trail_stands_still_while_the_unicycle_below_it_drives():
     vehicle = zero_trail()
     model = gr.Kinematics(vehicle)
     run = gr.simulate(model, gr.terrain.plane(), gr.drive.constant([3.0, 3.0]), duration=2.0)
-    np.testing.assert_allclose(run.joint("fork"), 0.0, atol=1e-12)
+    np.testing.assert_allclose(run.joint("fork"), 0.0, rtol=0.0, atol=1e-12)
     assert run.position[-1, 0] == pytest.approx(0.2 * 3.0 * 2.0, abs=1e-9)
 
 
@@ -150,12 +152,12 @@ def test_measured_joint_rates_give_back_the_bodys_velocity(vehicle, gyro):
         truth = model.velocity(q, rng.uniform(-2, 2, len(vehicle.actuated)), ROUGH).value
         estimate = model.estimate(q, truth[6:], ROUGH, gyro=truth[:3] if gyro else None)
         size = np.abs(truth).max()
-        np.testing.assert_allclose(estimate.value, truth, atol=1e-8 * size)
+        np.testing.assert_allclose(estimate.value, truth, rtol=0.0, atol=1e-8 * size)
         if not gyro:
             rates = truth[6:].copy()
             passive = [j for j in range(vehicle.n_joints) if j not in vehicle.arrays.actuated]
             rates[passive] = np.nan  # encoders on the motors only: prediction again
-            np.testing.assert_allclose(model.estimate(q, rates, ROUGH).value, truth, atol=1e-8 * size)
+            np.testing.assert_allclose(model.estimate(q, rates, ROUGH).value, truth, rtol=0.0, atol=1e-8 * size)
 
 
 def test_a_gyro_is_believed_over_the_wheels():
@@ -177,9 +179,9 @@ def test_contact_angles_stand_in_for_the_ground():
     model = gr.Kinematics(vehicle)
     q = gr.settle(vehicle, slope).state
     on_ground = model.velocity(q, np.full(4, 2.0), slope)
-    np.testing.assert_allclose(on_ground.contacts.angle, 0.0, atol=1e-9)  # the body tilts with the slope
+    np.testing.assert_allclose(on_ground.contacts.angle, 0.0, rtol=0.0, atol=1e-9)  # the body tilts with the slope
     given = model.velocity(q, np.full(4, 2.0), angles=on_ground.contacts.angle)
-    np.testing.assert_allclose(given.value, on_ground.value, atol=1e-9)
+    np.testing.assert_allclose(given.value, on_ground.value, rtol=0.0, atol=1e-9)
     # Climbing a step of unknown shape: contacts 0.3 rad ahead, so the body rises as it advances.
     rising = model.velocity(q, np.full(4, 2.0), angles=np.full(4, -0.3))
     assert rising.value[5] == pytest.approx(np.tan(0.3) * rising.value[3], abs=1e-9)

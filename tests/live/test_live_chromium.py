@@ -193,7 +193,7 @@ def test_pause_step_reset_and_speed(opened: Open) -> None:
         page.keyboard.press("Backspace")
         until(page, f"{NOW}.frame.time === 0")
         assert page.evaluate(NOW)["frame"]["distance"] == 0.0
-        np.testing.assert_allclose(live.session.pose, 0.0, atol=1e-12)
+        np.testing.assert_allclose(live.session.pose, 0.0, rtol=0.0, atol=1e-12)
         page.get_by_label("simulated over real time").select_option("5")
         page.keyboard.press(" ")
         until(page, f"{NOW}.factor === 5 && !{NOW}.paused")

@@ -127,9 +127,9 @@ def test_reset_is_at_the_start_at_rest() -> None:
     drive(session, 1.0)
     assert math.dist(session.pose[:2], (1.0, 2.0)) > 0.3
     session.reset()
-    np.testing.assert_allclose(session.pose, [1.0, 2.0, 0.5], atol=1e-12)
+    np.testing.assert_allclose(session.pose, [1.0, 2.0, 0.5], rtol=0.0, atol=1e-12)
     drive(session, 0.5)
-    np.testing.assert_allclose(session.pose, [1.0, 2.0, 0.5], atol=1e-3)  # nobody holds the stick any more
+    np.testing.assert_allclose(session.pose, [1.0, 2.0, 0.5], rtol=0.0, atol=1e-3)  # nobody holds the stick any more
     assert session.distance < 0.05
 
 
@@ -243,7 +243,7 @@ def test_it_drives_to_a_place_and_says_so(kind: Any) -> None:
     session.go(3.0, -2.0)
     drive(session, 0.5)
     assert len(session.pilot.path) > 10
-    np.testing.assert_allclose(session.pilot.path[0, :2], session.pose[:2], atol=0.1)
+    np.testing.assert_allclose(session.pilot.path[0, :2], session.pose[:2], rtol=0.0, atol=0.1)
     drive(session, 12.0)
     assert session.pilot.goal is None
     assert session.pilot.news == "arrived"
@@ -276,7 +276,7 @@ def test_a_stick_that_moves_or_a_cancel_ends_the_drive_to_a_place() -> None:
     drive(session, 1.5)
     at = session.pose
     drive(session, 1.0)
-    np.testing.assert_allclose(session.pose, at, atol=1e-9)
+    np.testing.assert_allclose(session.pose, at, rtol=0.0, atol=1e-9)
 
 
 def test_a_place_off_the_map_is_refused_and_one_out_of_reach_is_given_up() -> None:

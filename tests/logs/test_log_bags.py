@@ -147,11 +147,11 @@ KINDS = (".bag", ".db3", ".mcap", "json.mcap")
 def test_bag_gives_the_drive_that_was_written(kind: str, tmp_path: Path) -> None:
     columns = drive(20.0)
     log = gr.read_log(write_bag(tmp_path, kind), manifest=MANIFEST)
-    np.testing.assert_allclose(log.time - START, columns["t"], atol=1e-6)
+    np.testing.assert_allclose(log.time - START, columns["t"], rtol=0.0, atol=1e-6)
     np.testing.assert_allclose(log.rates["BR"], columns["wr"])
-    np.testing.assert_allclose(log.poses.time - START, columns["t"][::2] + 0.01, atol=1e-6)
+    np.testing.assert_allclose(log.poses.time - START, columns["t"][::2] + 0.01, rtol=0.0, atol=1e-6)
     np.testing.assert_allclose(log.poses.position[:, 0], columns["x"][::2])
-    np.testing.assert_allclose(log.poses.attitude[:, 2], columns["yaw"][::2], atol=1e-9)
+    np.testing.assert_allclose(log.poses.attitude[:, 2], columns["yaw"][::2], rtol=0.0, atol=1e-9)
     # A command holds until the next one.
     held = log.commands["FL"]
     assert np.isnan(held[0])
@@ -180,7 +180,7 @@ def test_other_topics_are_not_made_up_where_they_have_a_gap() -> None:
     values = _at(time, topic, "attitude.roll", manifest.rates["FL"], manifest)
     inside = (time > 4.92) & (time < 6.98)
     assert np.isnan(values[inside]).all()
-    np.testing.assert_allclose(values[~inside], 2.0 * time[~inside], atol=1e-9)
+    np.testing.assert_allclose(values[~inside], 2.0 * time[~inside], rtol=0.0, atol=1e-9)
 
 
 FAULTS: dict[str, tuple[dict[str, Any], str]] = {

@@ -87,8 +87,8 @@ POSE = {"x": "dx", "y": "dy", "yaw": "turn", "increments": True}
 def test_increments_of_a_pose_add_up_to_the_path_that_they_were_made_of(tmp_path: Path) -> None:
     columns = increments(drive())
     log = read(tmp_path, columns, pose=POSE)
-    np.testing.assert_allclose(log.poses.position[-1, :2], [columns["x"][-1], columns["y"][-1]], atol=1e-9)
-    np.testing.assert_allclose(log.poses.attitude[:, 2], columns["yaw"], atol=1e-9)
+    np.testing.assert_allclose(log.poses.position[-1, :2], [columns["x"][-1], columns["y"][-1]], rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(log.poses.attitude[:, 2], columns["yaw"], rtol=0.0, atol=1e-9)
 
 
 def test_a_missing_increment_ends_the_segment(tmp_path: Path) -> None:

@@ -95,8 +95,8 @@ def test_earth_centred_position_goes_back_to_the_same_angles() -> None:
 def test_height_is_up_and_the_date_line_is_no_jump() -> None:
     lat, lon, up = np.array([10.0, 10.0, 10.0]), np.array([179.99995, -179.99995, 180.0]), np.array([5.0, 5.0, 12.0])
     moved = enu(lat, lon, up, (10.0, 180.0, 5.0))
-    np.testing.assert_allclose(moved[:2, 0], [-5.48, 5.48], atol=0.01)
-    np.testing.assert_allclose(moved[2], [0.0, 0.0, 7.0], atol=1e-6)
+    np.testing.assert_allclose(moved[:2, 0], [-5.48, 5.48], rtol=0.0, atol=0.01)
+    np.testing.assert_allclose(moved[2], [0.0, 0.0, 7.0], rtol=0.0, atol=1e-6)
 
 
 DATUM = (47.3769, 8.5417, 430.0)
@@ -111,7 +111,7 @@ def test_fixes_become_the_poses_they_were_made_from(tmp_path: Path) -> None:
         write(tmp_path / "b.csv", rows(columns)),
         manifest=bare(pose={"x": "x", "y": "y", "z": "z", "yaw": "yaw", "fresh": "k"}),
     )
-    np.testing.assert_allclose(log.poses.position, local.poses.position, atol=1e-6)
+    np.testing.assert_allclose(log.poses.position, local.poses.position, rtol=0.0, atol=1e-6)
     assert log.poses.datum == DATUM
     assert log.report.problems == ()
     assert log.part(0.0, 20.0).poses.datum == DATUM
@@ -124,7 +124,7 @@ def test_first_fix_is_the_datum_of_all_files(tmp_path: Path) -> None:
         files.append(write(tmp_path / f"{k}.csv", rows({name: column[half] for name, column in found.items()})))
     log = gr.read_log(files, manifest=bare(pose=GPS))
     assert log.poses.datum == (found["lat"][0], found["lon"][0], found["alt"][0])
-    np.testing.assert_allclose(log.poses.position[0], 0.0, atol=1e-9)
+    np.testing.assert_allclose(log.poses.position[0], 0.0, rtol=0.0, atol=1e-9)
     steps = np.linalg.norm(np.diff(log.poses.position[:, :2], axis=0), axis=1)
     assert steps.max() < 0.5, "the second file goes on where the first one ended"
 
@@ -172,7 +172,7 @@ def test_heading_is_clockwise_from_north(tmp_path: Path) -> None:
     log = gr.read_log(write(tmp_path / "a.csv", rows(columns)), manifest=bare(pose=pose))
     plain = gr.read_log(tmp_path / "a.csv", manifest=bare())
     off = log.poses.attitude[:, 2] - plain.poses.attitude[:, 2]
-    np.testing.assert_allclose(np.remainder(off + 1.0, 2.0 * np.pi) - 1.0, 0.0, atol=1e-9)
+    np.testing.assert_allclose(np.remainder(off + 1.0, 2.0 * np.pi) - 1.0, 0.0, rtol=0.0, atol=1e-9)
     assert log.report.problems == ()
     columns["hdg"] = np.degrees(columns["yaw"])
     with pytest.raises(LogError, match=r"\[pose\] heading: .* grows counter-clockwise.* name it yaw"):

@@ -74,10 +74,10 @@ def test_bag_of_fixes_gives_the_drive_that_was_written(tmp_path: Path) -> None:
     tables["pose"] |= {f"q{a}": {"topic": "/imu", "field": f"orientation.{a}"} for a in "wxyz"}
     log = gr.read_log(tmp_path / "drive", manifest=tables)
     used = [k for k in range(5, 800, 5) if k % 50]  # at the first fix there is no heading yet
-    np.testing.assert_allclose(log.poses.time, columns["t"][used], atol=1e-6)
-    np.testing.assert_allclose(log.poses.position[:, 0], columns["x"][used], atol=1e-4)
-    np.testing.assert_allclose(log.poses.position[:, 1], columns["y"][used], atol=1e-4)
-    np.testing.assert_allclose(log.poses.attitude[:, 2], columns["yaw"][used], atol=1e-3)
+    np.testing.assert_allclose(log.poses.time, columns["t"][used], rtol=0.0, atol=1e-6)
+    np.testing.assert_allclose(log.poses.position[:, 0], columns["x"][used], rtol=0.0, atol=1e-4)
+    np.testing.assert_allclose(log.poses.position[:, 1], columns["y"][used], rtol=0.0, atol=1e-4)
+    np.testing.assert_allclose(log.poses.attitude[:, 2], columns["yaw"][used], rtol=0.0, atol=1e-3)
     assert log.poses.sigma is not None
     np.testing.assert_allclose(log.poses.sigma, np.tile([0.2, 0.3, log.sensor.yaw_noise], (len(used), 1)))
     assert log.poses.datum == pytest.approx(DATUM)

@@ -86,7 +86,7 @@ def test_what_makes_no_sense_is_refused_with_its_place(robot: dict[str, Any], sa
 def test_the_rotation_is_proper() -> None:
     R = manifest(imu_rpy=[0.3, -0.2, 2.0]).robot.R_body_imu
     assert R is not None
-    np.testing.assert_allclose(R @ R.T, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(R @ R.T, np.eye(3), rtol=0.0, atol=1e-12)
     assert np.linalg.det(R) == pytest.approx(1.0)
 
 

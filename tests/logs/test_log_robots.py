@@ -74,7 +74,7 @@ def test_of_two_robots_one_is_drafted_and_read(prefixed: bool, tmp_path: Path) -
     second.write_text(file.read_text().replace("r1/", "r2/"))
     first, other = (gr.read_log(tmp_path / "bag", manifest=one) for one in (file, second))
     for log, place in ((first, (0.0, 0.0)), (other, (5.0, 3.0))):
-        np.testing.assert_allclose(log.poses.position[0, :2], place, atol=0.01)
+        np.testing.assert_allclose(log.poses.position[0, :2], place, rtol=0.0, atol=0.01)
         assert log.acceleration is not None
         assert np.median(log.acceleration[:, 2]) == pytest.approx(9.81)
     assert first.poses.attitude[0, 2] == pytest.approx(0.0, abs=0.01)
@@ -100,7 +100,7 @@ def test_joints_of_an_arm_in_the_topic_of_the_wheels_are_no_rows(tmp_path: Path)
     assert log.report.rows == len(path.t)
     assert not log.report.rejected
     assert "1000 messages of /joint_states hold other joints" in log.report.remarks
-    np.testing.assert_allclose(log.rates["FL"][1:-1], path.left[1:-1], atol=0.05)
+    np.testing.assert_allclose(log.rates["FL"][1:-1], path.left[1:-1], rtol=0.0, atol=0.05)
     motion = gr.MotionModel(model=gr.Kinematics(gr.vehicle("warthog")))
     from grouser.logs.stream import open_stream
 

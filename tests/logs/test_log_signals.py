@@ -36,7 +36,7 @@ def test_units_of_time(unit: str, factor: float, tmp_path: Path) -> None:
     true = columns["t"].copy()
     columns["t"] = true * factor
     log = read(tmp_path, columns, time={"unit": unit})
-    np.testing.assert_allclose(log.time, true, atol=1e-9)
+    np.testing.assert_allclose(log.time, true, rtol=0.0, atol=1e-9)
 
 
 def test_counts_and_positions_give_the_rate_at_the_sample(tmp_path: Path) -> None:
@@ -56,8 +56,8 @@ def test_counts_and_positions_give_the_rate_at_the_sample(tmp_path: Path) -> Non
         limits={"check_units": False},
     )
     for joint in ("FL", "FR"):
-        np.testing.assert_allclose(log.rates[joint][1:-1], 1.0 + 0.1 * t[1:-1], atol=1e-9)
-        np.testing.assert_allclose(log.rates[joint], 1.0 + 0.1 * t, atol=0.01)
+        np.testing.assert_allclose(log.rates[joint][1:-1], 1.0 + 0.1 * t[1:-1], rtol=0.0, atol=1e-9)
+        np.testing.assert_allclose(log.rates[joint], 1.0 + 0.1 * t, rtol=0.0, atol=0.01)
 
 
 def test_counts_add_up_to_the_distance(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_no_rate_is_made_across_a_gap(tmp_path: Path) -> None:
     columns["angle"][300:] += 1000.0
     columns["t"][300:] += 5.0
     log = read(tmp_path, columns, rates={"FL": {"column": "angle", "kind": "position"}}, limits={"check_units": False})
-    np.testing.assert_allclose(log.rates["FL"], 1.0, atol=1e-9)
+    np.testing.assert_allclose(log.rates["FL"], 1.0, rtol=0.0, atol=1e-9)
 
 
 def test_late_signal_is_put_back_and_the_ends_without_a_value_are_dropped(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_late_signal_is_put_back_and_the_ends_without_a_value_are_dropped(tmp_pa
     columns["wl"] = np.interp(columns["t"] - 0.1, columns["t"], true)
     log = read(tmp_path, columns, rates={j: {"column": "wl", "lag": 0.1} for j in ("FL", "BL")})
     assert len(log) == 598
-    np.testing.assert_allclose(log.rates["FL"], true[:598], atol=1e-9)
+    np.testing.assert_allclose(log.rates["FL"], true[:598], rtol=0.0, atol=1e-9)
     assert next(iter(log.report.rejected)).startswith("rates.FL (column wl) has no sample at t − lag")
 
 

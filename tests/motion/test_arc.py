@@ -74,7 +74,7 @@ def test_a_short_step_is_the_velocity_turned_into_the_world():
     for twist, attitude, yaw in drives():
         step = step_of(twist, attitude, h, yaw) / h
         R_world_body = rotation.from_rpy(*attitude, yaw)
-        np.testing.assert_allclose(step[:3], R_world_body @ twist[3:], atol=1e-5)
+        np.testing.assert_allclose(step[:3], R_world_body @ twist[3:], rtol=0.0, atol=1e-5)
         (sr, _), (cr, cp) = np.sin(attitude), np.cos(attitude)
         np.testing.assert_allclose(step[3], (sr * twist[1] + cr * twist[2]) / cp, rtol=1e-12)
 
@@ -104,8 +104,8 @@ def test_gains_of_velocity_errors_are_slopes_of_the_step(h, by_pitch):
         slopes = differences(lambda x, a=attitude, y=yaw, p=pitch: step_of(x, a, h, y, **p), twist) / h
         # The chord changes with the turn by turn/12 of the displacement, which the gain leaves out.
         left_out = np.abs(arc.step[3]) / 10.0 * np.hypot(*arc.step[:2]) * np.abs(arc.to_yaw).max()
-        np.testing.assert_allclose(velocity[3:], slopes[3:], atol=1e-8)
-        np.testing.assert_allclose(velocity[:3], slopes[:3], atol=left_out + 1e-8)
+        np.testing.assert_allclose(velocity[3:], slopes[3:], rtol=0.0, atol=1e-8)
+        np.testing.assert_allclose(velocity[:3], slopes[:3], rtol=0.0, atol=left_out + 1e-8)
         assert np.abs(slopes[1:3, :2]).max() > 5.0 * left_out or np.hypot(*arc.step[:2]) < 0.01
 
 
@@ -118,8 +118,8 @@ def test_gains_of_attitude_errors_are_slopes_of_the_step(h):
         slopes = differences(lambda x, t=twist, y=yaw: step_of(t, x, h, y), attitude)
         # Half of the turn that an attitude error adds also turns the displacement: of second order in h.
         left_out = 0.6 * np.abs(slopes[:, 3]).max() * np.hypot(*arc.step[:2])
-        np.testing.assert_allclose(gain, slopes, atol=left_out + 1e-9)
-        np.testing.assert_allclose(gain[:, 2:], slopes[:, 2:], atol=1e-8)
+        np.testing.assert_allclose(gain, slopes, rtol=0.0, atol=left_out + 1e-9)
+        np.testing.assert_allclose(gain[:, 2:], slopes[:, 2:], rtol=0.0, atol=1e-8)
 
 
 def test_errors_are_carried_as_a_yaw_error_turns_the_displacement():
@@ -137,5 +137,5 @@ def test_errors_are_carried_as_a_yaw_error_turns_the_displacement():
         dx, dy = step_of(twist, attitude, h, yaw)[:2]
         carried_P, carried_other = P.copy(), other.copy()
         carried(carried_P, carried_other, dx, dy, q, a, b)
-        np.testing.assert_allclose(carried_P, transition @ P @ transition.T + q * np.outer(a, b), atol=1e-8)
-        np.testing.assert_allclose(carried_other, transition @ other, atol=1e-8)
+        np.testing.assert_allclose(carried_P, transition @ P @ transition.T + q * np.outer(a, b), rtol=0.0, atol=1e-8)
+        np.testing.assert_allclose(carried_other, transition @ other, rtol=0.0, atol=1e-8)

@@ -60,7 +60,7 @@ def test_slopes_by_parameters_are_differences_of_the_pose():
     ends = [[end_of(attitude, twist + s * h * slope[..., k]) for s in (1.0, -1.0)] for k in range(5)]
     wanted = np.array([(plus - minus) / (2.0 * h) for plus, minus in ends]).T
     # A step turns by 0.02 rad, of which a twelfth of the chord's change is left out.
-    np.testing.assert_allclose(found, wanted, atol=2e-3 * np.abs(wanted).max())
+    np.testing.assert_allclose(found, wanted, rtol=0.0, atol=2e-3 * np.abs(wanted).max())
 
 
 @pytest.mark.parametrize("mounted", [0.0, 0.5])
@@ -83,7 +83,7 @@ def test_noise_integrals_are_sums_over_disturbed_steps(mounted, length):
         return relative_poses(*np.array(poses)[:, None])[0, ERRORS]
 
     h, none = 1e-5, np.zeros((len(TIME) - 1, 6))
-    np.testing.assert_allclose(sensor_end(none), found.poses[0, ERRORS], atol=1e-12)
+    np.testing.assert_allclose(sensor_end(none), found.poses[0, ERRORS], rtol=0.0, atol=1e-12)
     gain, way = np.empty((len(none), 6, 4)), 0.5 * STEP * (intensity[1:] + intensity[:-1])
     for k in range(len(none)):
         for i in range(6):
@@ -97,14 +97,16 @@ def test_noise_integrals_are_sums_over_disturbed_steps(mounted, length):
     together = np.exp(-apart / length).mean(axis=(2, 3)) * np.outer(way, way)
     wander = np.einsum("kl,kai,laj->aij", together, gain, gain)
     for a in range(6):
-        np.testing.assert_allclose(found.wander[0, a], wander[a], atol=4e-3 * np.diag(wander[a]).max() + 1e-12)
+        np.testing.assert_allclose(
+            found.wander[0, a], wander[a], rtol=0.0, atol=4e-3 * np.diag(wander[a]).max() + 1e-12
+        )
     for place, s in enumerate((0.0, way.sum())):
         near = way[:, None] * np.exp(-np.abs(points - s) / length).mean(axis=1, keepdims=True)
         wanted = np.einsum("k,kai->ai", near[:, 0], gain)
-        np.testing.assert_allclose(found.reach[0, :, place], wanted, atol=4e-3 * np.abs(wanted).max() + 1e-12)
+        np.testing.assert_allclose(found.reach[0, :, place], wanted, rtol=0.0, atol=4e-3 * np.abs(wanted).max() + 1e-12)
     for a, b in itertools.product(range(6), repeat=2):
         size = np.sqrt(np.outer(np.diag(W[a, a]), np.diag(W[b, b]))).max()
-        np.testing.assert_allclose(found.W[0, a, b], W[a, b], atol=2e-3 * size + 1e-12)
+        np.testing.assert_allclose(found.W[0, a, b], W[a, b], rtol=0.0, atol=2e-3 * size + 1e-12)
 
 
 def test_noise_that_wanders_over_a_short_length_is_white_and_over_a_long_one_constant():
@@ -114,12 +116,14 @@ def test_noise_that_wanders_over_a_short_length_is_white_and_over_a_long_one_con
     for a in range(6):
         size = np.diag(short.W[0, a, a]).max()
         # The first correlation length of the way, 1e-4 of about 1, is counted in full.
-        np.testing.assert_allclose(short.wander[0, a] / 2e-4, short.W[0, a, a], atol=1e-3 * size)
+        np.testing.assert_allclose(short.wander[0, a] / 2e-4, short.W[0, a, a], rtol=0.0, atol=1e-3 * size)
         constant = np.zeros((len(TIME), 6, 1))
         constant[:, a, 0] = intensity
         slope = integral(attitude, twist, slope=constant, **options).slopes[0, :, 0]
         # Slopes leave out how a step's mean of a product differs from the product of means.
-        np.testing.assert_allclose(long.wander[0, a], np.outer(slope, slope), atol=1e-3 * (slope @ slope) + 1e-12)
+        np.testing.assert_allclose(
+            long.wander[0, a], np.outer(slope, slope), rtol=0.0, atol=1e-3 * (slope @ slope) + 1e-12
+        )
 
 
 def test_velocities_at_the_ends_are_slopes_by_time():
@@ -136,11 +140,11 @@ def test_velocities_at_the_ends_are_slopes_by_time():
 
     begun = yaw_transition(found.poses)[0] @ ends[0]
     # Steps of the integral are arcs of mean velocity, so that slopes hold to the second order of the step.
-    np.testing.assert_allclose(slope(0.0, 1.0), ends[1], atol=1e-3)
-    np.testing.assert_allclose(slope(1.0, 0.0), -begun, atol=1e-3)
+    np.testing.assert_allclose(slope(0.0, 1.0), ends[1], rtol=0.0, atol=1e-3)
+    np.testing.assert_allclose(slope(1.0, 0.0), -begun, rtol=0.0, atol=1e-3)
     later = MOUNTING + h * np.eye(5)[4], MOUNTING - h * np.eye(5)[4]
     by_lag = np.subtract(*(end_of(attitude, twist, times=[(t0, t1)], mounting=m) for m in later)) / (2.0 * h)
-    np.testing.assert_allclose(by_lag, begun - ends[1], atol=1e-3)
+    np.testing.assert_allclose(by_lag, begun - ends[1], rtol=0.0, atol=1e-3)
     assert np.abs(begun - ends[0]).max() > 0.1
 
 
@@ -151,8 +155,10 @@ def test_velocities_at_the_ends_are_those_of_the_log():
     for t, yaw, end in ((t0, 0.0, found.ends[0, 0]), (t1, found.poses[0, 5], found.ends[0, 1])):
         roll, pitch = (np.interp(t, TIME, column) for column in attitude.T)
         v = np.array([np.interp(t, TIME, column) for column in twist.T])
-        np.testing.assert_allclose(end[:3], rotation.from_rpy(roll, pitch, yaw) @ v[3:], atol=1e-12)
-        np.testing.assert_allclose(end[3], (np.sin(roll) * v[1] + np.cos(roll) * v[2]) / np.cos(pitch), atol=1e-12)
+        np.testing.assert_allclose(end[:3], rotation.from_rpy(roll, pitch, yaw) @ v[3:], rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(
+            end[3], (np.sin(roll) * v[1] + np.cos(roll) * v[2]) / np.cos(pitch), rtol=0.0, atol=1e-12
+        )
 
 
 def test_beyond_the_ends_of_a_stretch_its_last_values_are_held():
@@ -164,7 +170,7 @@ def test_beyond_the_ends_of_a_stretch_its_last_values_are_held():
     time = np.concatenate([[-1.0], TIME, [3.0]])
     wanted = integral(*held[:2], time=time, slope=held[2], intensity=held[3], **options)
     for one, other in zip(found[:6], wanted[:6], strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-12)
+        np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-12)
     assert np.abs(found.wander).max() > 1e-3
 
 
@@ -191,15 +197,15 @@ def test_noise_of_both_poses_is_carried_by_the_slopes_of_their_difference():
     moved = relative_poses(before, after)
     start, end = random.normal(size=(2, 1, 4))
     silent = Sensor(position_noise=0.03, yaw_noise=0.02, time_noise=0.0)
-    np.testing.assert_allclose(pose_noise(silent, moved, start, end)[0], wanted, atol=1e-9)
+    np.testing.assert_allclose(pose_noise(silent, moved, start, end)[0], wanted, rtol=0.0, atol=1e-9)
     begun = yaw_transition(moved)[0] @ start[0]
     wanted += sensor.time_noise**2 * (np.outer(begun, begun) + np.outer(end[0], end[0]))
-    np.testing.assert_allclose(pose_noise(sensor, moved, start, end)[0], wanted, atol=1e-9)
+    np.testing.assert_allclose(pose_noise(sensor, moved, start, end)[0], wanted, rtol=0.0, atol=1e-9)
     wanted += sensor.lag_spread**2 * np.outer(end[0] - begun, end[0] - begun)
-    np.testing.assert_allclose(pose_noise(sensor, moved, start, end, other_log=True)[0], wanted, atol=1e-9)
+    np.testing.assert_allclose(pose_noise(sensor, moved, start, end, other_log=True)[0], wanted, rtol=0.0, atol=1e-9)
 
 
 def test_a_frame_turned_by_a_yaw_error_turns_the_displacement():
     moved, h = np.array([[1.2, -0.7, 0.3, 0.1, 0.2, 0.4]]), 1e-6
     turned = np.array([[np.cos(h), -np.sin(h)], [np.sin(h), np.cos(h)]]) @ moved[0, :2]
-    np.testing.assert_allclose(yaw_transition(moved)[0, :2, 3], (turned - moved[0, :2]) / h, atol=1e-6)
+    np.testing.assert_allclose(yaw_transition(moved)[0, :2, 3], (turned - moved[0, :2]) / h, rtol=0.0, atol=1e-6)

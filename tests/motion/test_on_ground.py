@@ -51,7 +51,7 @@ def test_on_planes_the_engine_has_the_velocity_of_the_slip_surface(name, grows):
         for degrees, yaw in SLOPES:
             for left, right in ((2.0, 3.0), (-2.0, 1.5), (3.0, -1.0)):
                 engine, wanted = both_velocities(model, degrees, yaw, left, right)
-                np.testing.assert_allclose(engine, wanted, atol=1e-9)
+                np.testing.assert_allclose(engine, wanted, rtol=0.0, atol=1e-9)
 
 
 def test_a_vehicle_across_a_slope_slips_down_it():
@@ -66,7 +66,7 @@ def test_planar_baselines_are_slip_of_the_body():
     numbers = FourNumbers(vehicle=husky, speed_gain=0.95, yaw_gain=0.6, lateral=0.05, yaw_per_speed=0.01)
     for model in (numbers, DifferentialDrive(vehicle=husky, yaw_gain=0.5)):
         engine, wanted = both_velocities(model, 0.0, 0.4, 2.0, 3.0)
-        np.testing.assert_allclose(engine, wanted, atol=1e-9)
+        np.testing.assert_allclose(engine, wanted, rtol=0.0, atol=1e-9)
     with pytest.raises(CalibrationError, match="chosen wheels"):
         engine_model(MotionModel(model=DifferentialDrive(vehicle=husky, left=("FL",), right=("FR",))))
 
@@ -81,7 +81,7 @@ def test_a_bicycle_is_driven_with_its_steering_offset_and_wheelbase(angle):
     wanted = twists(model, Inputs(time=np.zeros(1), attitude=np.zeros((1, 2)), rates=rates, angles=angles))[0]
     engine = engine_model(MotionModel(model=model))
     found = engine.velocity(state, np.array([0.0, 4.0]), gr.terrain.plane()).value[:6]
-    np.testing.assert_allclose(found, wanted, atol=1e-9)
+    np.testing.assert_allclose(found, wanted, rtol=0.0, atol=1e-9)
 
 
 def test_a_learned_correction_keeps_its_steady_terms_and_says_what_is_left_out():
@@ -91,7 +91,7 @@ def test_a_learned_correction_keeps_its_steady_terms_and_says_what_is_left_out()
     model = Corrected(vehicle=husky, slip=ALPHA, terms=tuple(range(6, 14)), **steady)
     for left, right in ((2.0, 3.0), (-2.0, 1.5), (0.2, -1.0)):  # inside and outside of the reach
         engine, wanted = both_velocities(model, 15.0, 0.3, left, right)
-        np.testing.assert_allclose(engine, wanted, atol=1e-9)
+        np.testing.assert_allclose(engine, wanted, rtol=0.0, atol=1e-9)
     assert left_out(MotionModel(model=model)) is None
     assert "transient" in left_out(MotionModel(model=Corrected(vehicle=husky)))
 
@@ -105,9 +105,9 @@ def test_kinematics_and_dynamics_are_taken_as_they_are():
 def test_draws_have_the_covariance_of_the_fit_and_stay_within_bounds():
     fit = fit_of(sigma=0.02)
     found = np.array([one.model.slip[[0, 9]] for one in draws(fit, 4000, seed=3)])
-    np.testing.assert_allclose(found.mean(axis=0), fit.vector[:2], atol=4 * 0.02 / np.sqrt(4000))
+    np.testing.assert_allclose(found.mean(axis=0), fit.vector[:2], rtol=0.0, atol=4 * 0.02 / np.sqrt(4000))
     # The sample covariance of 4000 draws scatters by 1/√2000 of a variance; four of these.
-    np.testing.assert_allclose(np.cov(found.T), fit.covariance, atol=4 * 0.02**2 / np.sqrt(2000))
+    np.testing.assert_allclose(np.cov(found.T), fit.covariance, rtol=0.0, atol=4 * 0.02**2 / np.sqrt(2000))
     wide = np.array([one.model.slip[9] for one in draws(fit_of(sigma=3.0), 200)])
     assert wide.min() == -1.0
     assert wide.max() == 1.0
@@ -143,7 +143,7 @@ def test_noise_moves_the_vehicle_as_its_density_and_its_wander_say(grows):
     held = 2 * 2.0**2 * (way / 2.0 - 1.0 + np.exp(-way / 2.0))
     wanted = density * way + np.diag(wander) * held
     scale = np.sqrt(np.outer(np.diag(wanted), np.diag(wanted)))
-    np.testing.assert_allclose(np.cov(moved[:, [3, 4, 2]].T) / scale, wanted / scale, atol=4 * np.sqrt(2 / n))
+    np.testing.assert_allclose(np.cov(moved[:, [3, 4, 2]].T) / scale, wanted / scale, rtol=0.0, atol=4 * np.sqrt(2 / n))
     assert not moved[:, [0, 1, 5]].any()
 
 
@@ -161,8 +161,8 @@ def test_rates_behind_a_powertrain_travel_as_the_closed_form_says():
     rates = driven_rates(train, commands, dt)
     t = np.maximum(dt * np.arange(1, steps + 1) - 0.2 - 0.13, 0.0)
     travel = 0.9 * 2.0 * (t - 0.3 * (1.0 - np.exp(-t / 0.3)))
-    np.testing.assert_allclose(np.cumsum(rates[0, :, 0]) * dt, travel, atol=1e-12)
+    np.testing.assert_allclose(np.cumsum(rates[0, :, 0]) * dt, travel, rtol=0.0, atol=1e-12)
     assert not rates[1].any()
     np.testing.assert_array_equal(driven_rates(None, commands, dt), commands)
     sudden = driven_rates(Powertrain(delay=0.1, time_constant=0.0), commands, dt)
-    np.testing.assert_allclose(sudden[0, :, 0], np.where(np.arange(steps) >= 6, 2.0, 0.0), atol=1e-12)
+    np.testing.assert_allclose(sudden[0, :, 0], np.where(np.arange(steps) >= 6, 2.0, 0.0), rtol=0.0, atol=1e-12)

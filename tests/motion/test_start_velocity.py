@@ -66,7 +66,7 @@ def test_poses_without_noise_give_the_velocity_whatever_the_wheels_do(sensor):
     found, true = found_and_true(exact)
     # Parabolas through poses 0.1 s apart: a third of the third derivative (up to 4 m/s³) times 0.1² s², and a prior of
     # accelerations that may change.
-    np.testing.assert_allclose(found.velocity, true, atol=0.03)
+    np.testing.assert_allclose(found.velocity, true, rtol=0.0, atol=0.03)
 
 
 def test_the_covariance_is_that_of_the_errors():
@@ -103,7 +103,7 @@ def test_nothing_measured_after_the_start_is_used():
     rolling = np.array([[0.9, 0.0, 0.0]])
     a, b = (start_velocity(one_log, sensor, one, rolling, one_log.gyro[:, 2]) for one_log in (log, other))
     # The jump itself is one of the poses by which their noise is judged, and hardly counts.
-    np.testing.assert_allclose(a.velocity, b.velocity, atol=0.15)  # 90 m/s, if the jump of 9 m were seen
+    np.testing.assert_allclose(a.velocity, b.velocity, rtol=0.0, atol=0.15)  # 90 m/s, if the jump of 9 m were seen
 
 
 @pytest.fixture(scope="module")

@@ -86,8 +86,8 @@ def test_the_imu_is_turned_into_body_axes():
     )
     _, calls = taken({**IMU, "robot": {"imu_rpy": [0.0, 0.0, math.pi / 2]}}, ("/imu", message))
     assert calls[0][:2] == ("imu", 3.0)
-    np.testing.assert_allclose(calls[0][2], [-2.0, 1.0, 3.0], atol=1e-12)
-    np.testing.assert_allclose(calls[0][3], [-5.0, 4.0, 6.0], atol=1e-12)
+    np.testing.assert_allclose(calls[0][2], [-2.0, 1.0, 3.0], rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(calls[0][3], [-5.0, 4.0, 6.0], rtol=0.0, atol=1e-12)
     message.angular_velocity_covariance[0] = -1.0
     assert taken(IMU, ("/imu", message))[1] == [], "the message says that it does not measure turn rates"
 
@@ -105,12 +105,12 @@ def test_other_odometry_gives_the_pose_of_the_body(kind):
     topics, calls = taken({"robot": {"visual": visual}}, ("/visual", message))
     name, t, position, quaternion, covariance, source = calls[0]
     assert (name, t, source) == ("pose", 5.0, "/visual")
-    np.testing.assert_allclose(position, [1.0, 1.5, 3.0], atol=1e-12)
+    np.testing.assert_allclose(position, [1.0, 1.5, 3.0], rtol=0.0, atol=1e-12)
     np.testing.assert_allclose(quaternion, [math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5)])
     if kind is ros.PoseStamped:
         assert covariance is None
     else:  # rotation first, body axes: the world's y is the body's x; the lever adds 0.5² of the turn
-        np.testing.assert_allclose(np.diag(covariance), [10.0, 8.0, 12.0, 4.0, 5.0, 8.0], atol=1e-12)
+        np.testing.assert_allclose(np.diag(covariance), [10.0, 8.0, 12.0, 4.0, 5.0, 8.0], rtol=0.0, atol=1e-12)
     assert {one.name for one in topics} == {"/visual", "/joint_states"}
 
 
@@ -136,8 +136,10 @@ def test_fixes_are_metres_east_north_and_up_of_the_first():
     sent = [("/fix", one) for one in (fix(50.0), fix(50.001, kind=2), fix(51.0, status=-1), fix(math.nan))]
     _, calls = taken({"robot": {"gps": {"topic": "/fix", "covariance_scale": 4.0, "noise": [3.0, 3.0, 6.0]}}}, *sent)
     assert len(calls) == 2, "a receiver without a fix says so in its status"
-    np.testing.assert_allclose(calls[0][2], np.zeros(3), atol=1e-9)
-    np.testing.assert_allclose(calls[1][2], [0.0, 111.2, 0.0], atol=0.1)  # a minute of latitude is 1853 m at 50°
+    np.testing.assert_allclose(calls[0][2], np.zeros(3), rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(
+        calls[1][2], [0.0, 111.2, 0.0], rtol=0.0, atol=0.1
+    )  # a minute of latitude is 1853 m at 50°
     np.testing.assert_allclose(np.diag(calls[0][3]), [9.0, 9.0, 36.0])
     np.testing.assert_allclose(np.diag(calls[1][3]), [4.0, 4.0, 8.0])
 

@@ -116,7 +116,7 @@ def test_on_a_known_ground_the_angles_are_those_of_the_contacts():
     run = rolling("lru2", RAMP)
     k = 150
     angles, valid = ground_angles(run.vehicle, run.state[k], RAMP)
-    np.testing.assert_allclose(angles, run.contact.angle[k], atol=1e-9)
+    np.testing.assert_allclose(angles, run.contact.angle[k], rtol=0.0, atol=1e-9)
     assert valid.all()
     lifted = run.state[k].copy()
     lifted[6] += 0.5
@@ -196,7 +196,7 @@ def test_level_driving_and_standing_are_not_valid_and_stay_at_zero():
     for k in range(100):
         angles, valid = estimator.update(0.01 * k, rates, None, (0.0, 0.0), 0.0)
         assert not valid.any()
-        np.testing.assert_allclose(angles, 0.0, atol=1e-6)
+        np.testing.assert_allclose(angles, 0.0, rtol=0.0, atol=1e-6)
     _, valid = estimator.update(1.0, dict.fromkeys(vehicle.wheels, 0.0), None, (0.0, 0.0), 0.0)
     assert not valid.any()
 
@@ -215,7 +215,7 @@ def test_at_standstill_the_angles_stay_where_they_were():
             4.0 + 0.01 * k, np.zeros(run.vehicle.n_joints), None, (0.0, run.pitch[150]), 0.0
         )
         assert not valid.any()
-    np.testing.assert_allclose(angles, before, atol=1e-12)
+    np.testing.assert_allclose(angles, before, rtol=0.0, atol=1e-12)
 
 
 def test_without_pitch_rate_or_attitude_nothing_is_valid():
@@ -270,7 +270,7 @@ def test_left_and_right_swapped_give_swapped_angles():
         rates[order], angles[order] = sign * run.velocity[k, 6:], sign * run.joints[k]
         gyro = run.velocity[k, :3] * [-1.0, 1.0, -1.0]
         b, _ = mirrored.update(run.time[k], rates, angles, (-run.roll[k], run.pitch[k]), gyro=gyro)
-        np.testing.assert_allclose(b[swap], a, atol=1e-9)
+        np.testing.assert_allclose(b[swap], a, rtol=0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_noise_of_the_gyro_enters_by_its_slope(slip, told):
         up, down = (twist(gyro + s * d, model=model, steer=0.1).twist for s in (1.0, -1.0))
         expected += 0.01 * np.outer(up - down, up - down) / (2.0 * SMALL) ** 2
     assert np.abs(expected[:3, 3:]).max() > 1e-4 or told == (0, 0, 1)
-    np.testing.assert_allclose(found, expected, atol=1e-9)
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize("slip", [None, "body", "wheels"])
@@ -80,7 +80,7 @@ def test_noise_of_rates_and_angles_enters_by_its_slope_where_turn_rates_are_know
     by_angle = (sample(spins, 0.25 + SMALL).twist - sample(spins, 0.25 - SMALL).twist) / (2.0 * SMALL)
     expected = 0.04 * np.outer(by_rate, by_rate) + 0.01 * np.outer(by_angle, by_angle)
     assert np.abs(expected[:2]).max() < 1e-15
-    np.testing.assert_allclose(found, expected, atol=2e-3 * np.abs(expected).max())
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=2e-3 * np.abs(expected).max())
 
 
 def test_an_axis_that_the_gyro_does_not_measure_is_the_wheels_own():

@@ -36,7 +36,7 @@ def test_angle_is_gain_times_value_less_offset_and_wraps_at_half_a_turn():
     reversed_one = Potentiometer(6370.0, gain=-pot.gain)
     assert reversed_one.angle(7370.0) == pytest.approx(math.radians(-36.0))
     values = np.arange(0.0, 10_000.0, 7.0)
-    np.testing.assert_allclose(pot.value(pot.angle(values)), values, atol=1e-9)
+    np.testing.assert_allclose(pot.value(pot.angle(values)), values, rtol=0.0, atol=1e-9)
 
 
 def test_values_outside_the_range_give_no_angle():
@@ -54,8 +54,8 @@ def test_offset_and_gain_come_back_from_pairs_across_the_wrap(gain, offset):
     found = calibrate(truth.value(angles), angles, range=truth.range)
     assert found.potentiometer.gain == pytest.approx(gain, rel=1e-9)
     assert found.potentiometer.offset == pytest.approx(offset, abs=1e-6)
-    np.testing.assert_allclose(found.residual, 0.0, atol=1e-9)
-    np.testing.assert_allclose(found.potentiometer.angle(truth.value(angles)), angles, atol=1e-9)
+    np.testing.assert_allclose(found.residual, 0.0, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(found.potentiometer.angle(truth.value(angles)), angles, rtol=0.0, atol=1e-9)
 
 
 def test_one_aligned_wheel_gives_the_offset_of_a_known_gain():
@@ -84,7 +84,7 @@ def test_a_wheel_lags_behind_a_motor_that_steers_against_the_ground():
     assert math.degrees(float(LRU1.true_angle(math.radians(10.0), 1.0))) == pytest.approx(8.0)
     assert math.degrees(float(LRU1.true_angle(math.radians(-10.0), -1.0))) == pytest.approx(-8.0)
     torques = np.linspace(-2.4, 2.4, 9)
-    np.testing.assert_allclose(LRU1.torque(LRU1.offset(torques)), torques, atol=1e-12)
+    np.testing.assert_allclose(LRU1.torque(LRU1.offset(torques)), torques, rtol=0.0, atol=1e-12)
     assert np.isnan(LRU1.torque(LRU1.offset(3.0)))
 
 

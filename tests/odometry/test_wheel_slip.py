@@ -33,7 +33,7 @@ def test_wheels_that_roll_are_expected_to_turn_as_they_do(name):
     assert not found.slipping.any()
     own = rates[vehicle.arrays.wheel - 1]
     # Skid-steered wheels, and Rocky 7's middle ones, cannot all roll without slip in a turn.
-    np.testing.assert_allclose(found.expected, own, atol=0.005 if name in ("husky", "rocky7") else 1e-6)
+    np.testing.assert_allclose(found.expected, own, rtol=0.0, atol=0.005 if name in ("husky", "rocky7") else 1e-6)
     assert found.testable.all()
 
 
@@ -219,7 +219,7 @@ def slipping_drive(slip, seconds=12.0, dt=0.005, speed=0.5, sense=1.0):
 def test_a_passive_wheel_measures_the_slip(true, sense):
     _, found = slipping_drive(lambda t: true, sense=sense)
     assert len(found) == pytest.approx(20, abs=1)  # one every 0.6 s
-    np.testing.assert_allclose(found[:, 1], true, atol=1e-9)
+    np.testing.assert_allclose(found[:, 1], true, rtol=0.0, atol=1e-9)
 
 
 def test_between_measurements_slip_is_interpolated():
@@ -228,7 +228,9 @@ def test_between_measurements_slip_is_interpolated():
     assert measure.at(0.5 * (t1 + t2)) == pytest.approx(0.5 * (s1 + s2))
     assert measure.at(t2 + 5.0) == s2
     times = found[:, 0] - 0.025  # the middle of what is averaged: the second half of a pause
-    np.testing.assert_allclose(np.interp([3.3, 7.7], times, found[:, 1]), 0.02 * np.array([3.3, 7.7]), atol=1e-4)
+    np.testing.assert_allclose(
+        np.interp([3.3, 7.7], times, found[:, 1]), 0.02 * np.array([3.3, 7.7]), rtol=0.0, atol=1e-4
+    )
     assert t2 == pytest.approx(times[-1], abs=0.005)
 
 

@@ -101,7 +101,7 @@ def test_a_planted_height_error_decays_with_the_time_constant(tau, integrator):
     # One step multiplies the error by the integrator's polynomial of e^-h; RK4's is e^-h to h⁵/120.
     factor = 1 - h if integrator == "euler" else 1 - h + h**2 / 2 - h**3 / 6 + h**4 / 24
     wanted = 0.01 * factor ** np.arange(len(run.time))
-    np.testing.assert_allclose(run.contact.height_error, np.repeat(wanted[:, None], 4, axis=1), atol=1e-9)
+    np.testing.assert_allclose(run.contact.height_error, np.repeat(wanted[:, None], 4, axis=1), rtol=0.0, atol=1e-9)
     if integrator == "rk4":
         np.testing.assert_allclose(wanted, 0.01 * np.exp(-run.time / tau), rtol=1e-3)
 
@@ -122,7 +122,7 @@ def test_the_target_is_the_wanted_penetration():
     start = gr.settle(vehicle, ground).state
     model = gr.Kinematics(vehicle, penetration=0.02, time_constant=0.1)
     run = gr.simulate(model, ground, gr.drive.arc(0.5), duration=3.0, start=start)
-    np.testing.assert_allclose(run.contact.height_error[-1], -0.02, atol=1e-9)  # negative is into the ground
+    np.testing.assert_allclose(run.contact.height_error[-1], -0.02, rtol=0.0, atol=1e-9)  # negative is into the ground
     assert run.position[-1, 2] == pytest.approx(start[6] - 0.02, abs=1e-9)
 
 
@@ -157,4 +157,4 @@ def test_settling_leaves_each_wheel_on_its_mark_or_names_it(name, ground):
         yaw_now = gr.rotation.to_rpy(gr.rotation.from_quaternion(settled.state[:4]))[2]
         assert math.remainder(yaw_now - yaw, 2 * math.pi) == pytest.approx(0.0, abs=1e-12)
         again = settle_state(vehicle, ground, settled.state, penetration=0.01)
-        np.testing.assert_allclose(again.state, settled.state, atol=1e-7)
+        np.testing.assert_allclose(again.state, settled.state, rtol=0.0, atol=1e-7)

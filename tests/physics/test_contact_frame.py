@@ -37,11 +37,11 @@ def test_the_contact_frame_is_right_handed_with_z_on_the_normal_and_y_on_the_whe
     frame = contacts(one, q, ground).rotation[0]
     normal = np.array([-slope[0], -slope[1], 1.0]) / math.sqrt(1.0 + slope[0] ** 2 + slope[1] ** 2)
     axle = gr.rotation.from_quaternion(q[:4]) @ gr.rotation.from_rpy(*lean)[:, 1]
-    np.testing.assert_allclose(frame.T @ frame, np.eye(3), atol=1e-12)
-    np.testing.assert_allclose(frame[:, 2], normal, atol=1e-12)
+    np.testing.assert_allclose(frame.T @ frame, np.eye(3), rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(frame[:, 2], normal, rtol=0.0, atol=1e-12)
     ahead = np.cross(axle, normal)
-    np.testing.assert_allclose(frame[:, 0], ahead / np.linalg.norm(ahead), atol=1e-12)
-    np.testing.assert_allclose(np.linalg.det(frame), 1.0, atol=1e-12)
+    np.testing.assert_allclose(frame[:, 0], ahead / np.linalg.norm(ahead), rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.det(frame), 1.0, rtol=0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("yaw", [0.0, 0.7, -2.2])
@@ -51,9 +51,9 @@ def test_a_wheel_flat_on_its_side_has_a_frame_in_the_plane(yaw, side):
     q = state([0.0, 0.0, 0.0], side * 0.5 * np.pi, 0.0, yaw)
     found = contacts(wheel(), q, gr.terrain.plane())
     frame = found.rotation[0]
-    np.testing.assert_allclose(frame.T @ frame, np.eye(3), atol=1e-12)
-    np.testing.assert_allclose(frame[:, 2], [0.0, 0.0, 1.0], atol=1e-12)
-    np.testing.assert_allclose(frame[:, 0], [math.cos(yaw), math.sin(yaw), 0.0], atol=1e-12)
+    np.testing.assert_allclose(frame.T @ frame, np.eye(3), rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(frame[:, 2], [0.0, 0.0, 1.0], rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(frame[:, 0], [math.cos(yaw), math.sin(yaw), 0.0], rtol=0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("attitude", [(0.3, -0.2, 0.9), (-0.5, 0.6, 2.1)])
@@ -66,8 +66,8 @@ def test_a_cambered_steered_tyre_touches_where_no_point_of_it_is_lower(attitude)
     around = R - tyre + tyre * np.cos(v)
     points = np.stack([around * np.sin(u), tyre * np.sin(v), around * np.cos(u)], axis=-1) @ A.T + q[4:7]
     lowest = points.reshape(-1, 3)[points[..., 2].argmin()]
-    np.testing.assert_allclose(found.height_error[0], lowest[2], atol=1e-5)  # raster: r Δ²/2
-    np.testing.assert_allclose(found.point[0], lowest, atol=3e-3)
+    np.testing.assert_allclose(found.height_error[0], lowest[2], rtol=0.0, atol=1e-5)  # raster: r Δ²/2
+    np.testing.assert_allclose(found.point[0], lowest, rtol=0.0, atol=3e-3)
 
 
 def test_contacts_at_given_angles_put_the_point_at_the_angle_and_the_normal_to_the_centre():
@@ -77,9 +77,9 @@ def test_contacts_at_given_angles_put_the_point_at_the_angle_and_the_normal_to_t
     found = contacts(wheel(lean), q, angles=[angle])
     A = gr.rotation.from_quaternion(q[:4]) @ gr.rotation.from_rpy(*lean)
     down = A @ np.array([-math.sin(angle), 0.0, -math.cos(angle)])
-    np.testing.assert_allclose(found.point[0], q[4:7] + R * down, atol=1e-12)
-    np.testing.assert_allclose(found.rotation[0][:, 2], -down, atol=1e-12)
-    np.testing.assert_allclose(found.angle[0], angle, atol=1e-12)
+    np.testing.assert_allclose(found.point[0], q[4:7] + R * down, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(found.rotation[0][:, 2], -down, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(found.angle[0], angle, rtol=0.0, atol=1e-12)
 
 
 @entry
@@ -116,7 +116,7 @@ def test_sections_and_brackets_find_the_point_that_the_secants_find():
         phi = math.atan2(arm @ rim[2], arm @ rim[1])
         s = make_scratch(one.arrays)
         between = by_brackets(ground.kernel, rim, phi - 0.03, phi + 0.05, s)
-        np.testing.assert_allclose(between, phi, atol=1e-9)
+        np.testing.assert_allclose(between, phi, rtol=0.0, atol=1e-9)
         assert math.isnan(by_brackets(ground.kernel, rim, phi + 0.03, phi + 0.05, s))
 
         def height_error(angle, rim=rim):

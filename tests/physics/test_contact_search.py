@@ -109,11 +109,11 @@ def test_on_any_plane_the_closed_form_holds_for_any_lean(wheel):
         size = np.linalg.norm(down)
         found = contacts(wheel, q, ground)
         # On a plane the tangent offset is exact and the search ends below 1e-10 rad: 3e-11 m along the rim.
-        np.testing.assert_allclose(found.point[0], q[4:7] + R * down / size, atol=1e-9)
+        np.testing.assert_allclose(found.point[0], q[4:7] + R * down / size, rtol=0.0, atol=1e-9)
         assert found.height_error[0] == pytest.approx(n @ q[4:7] - R * size, abs=1e-12)
-        np.testing.assert_allclose(found.rotation[0][:, 2], n, atol=1e-12)
+        np.testing.assert_allclose(found.rotation[0][:, 2], n, rtol=0.0, atol=1e-12)
         x = np.cross(axle, n)
-        np.testing.assert_allclose(found.rotation[0][:, 0], x / np.linalg.norm(x), atol=1e-12)
+        np.testing.assert_allclose(found.rotation[0][:, 0], x / np.linalg.norm(x), rtol=0.0, atol=1e-12)
         assert np.linalg.det(found.rotation[0]) == pytest.approx(1.0)
 
 
@@ -137,7 +137,7 @@ def test_a_wheel_across_a_ridge_stands_on_its_crest(wheel, offset, yaw):
     along = offset / math.cos(yaw)  # in the wheel's plane
     drop = math.sqrt(R * R - along * along)
     # By golden section, 30 times: 0.7 rad · 0.618³⁰ = 4e-7 rad beside the crest, 1e-7 m of the rim.
-    np.testing.assert_allclose(found.point[0], [0.0, -along * math.sin(yaw), height - drop], atol=1e-7)
+    np.testing.assert_allclose(found.point[0], [0.0, -along * math.sin(yaw), height - drop], rtol=0.0, atol=1e-7)
     assert found.height_error[0] == pytest.approx((height - drop) * math.cos(math.radians(25.0)), abs=1e-7)
 
 
@@ -182,6 +182,6 @@ def test_plane_grid_and_mesh_of_one_surface_have_one_contact(wheel):
     reference = contacts(wheel, q, slope)
     for ground in same:
         found = contacts(wheel, q, ground)
-        np.testing.assert_allclose(found.point, reference.point, atol=1e-9)
-        np.testing.assert_allclose(found.height_error, reference.height_error, atol=1e-9)
-        np.testing.assert_allclose(found.rotation, reference.rotation, atol=1e-9)
+        np.testing.assert_allclose(found.point, reference.point, rtol=0.0, atol=1e-9)
+        np.testing.assert_allclose(found.height_error, reference.height_error, rtol=0.0, atol=1e-9)
+        np.testing.assert_allclose(found.rotation, reference.rotation, rtol=0.0, atol=1e-9)

@@ -26,11 +26,11 @@ def circle(t, vx, vy, wz):
 
 def assert_follows(run, vx, vy, wz):
     x, y, yaw = circle(run.time, vx, vy, wz)
-    np.testing.assert_allclose(run.position[:, 0], x, atol=EXACT)
-    np.testing.assert_allclose(run.position[:, 1], y, atol=EXACT)
-    np.testing.assert_allclose(run.yaw, yaw, atol=EXACT)
-    np.testing.assert_allclose(run.position[:, 2], run.position[0, 2], atol=EXACT)
-    np.testing.assert_allclose(run.rpy[:, :2], 0.0, atol=EXACT)
+    np.testing.assert_allclose(run.position[:, 0], x, rtol=0.0, atol=EXACT)
+    np.testing.assert_allclose(run.position[:, 1], y, rtol=0.0, atol=EXACT)
+    np.testing.assert_allclose(run.yaw, yaw, rtol=0.0, atol=EXACT)
+    np.testing.assert_allclose(run.position[:, 2], run.position[0, 2], rtol=0.0, atol=EXACT)
+    np.testing.assert_allclose(run.rpy[:, :2], 0.0, rtol=0.0, atol=EXACT)
 
 
 def skid_twist(vehicle, rates):
@@ -142,7 +142,7 @@ def test_rolling_straight_covers_radius_times_rate_times_time(name, heading):
         start=(1.0, -2.0, heading),
     )
     along = rim_speed * run.time[:, None] * [math.cos(heading), math.sin(heading)]
-    np.testing.assert_allclose(run.position[:, :2] - [1.0, -2.0], along, atol=EXACT)
+    np.testing.assert_allclose(run.position[:, :2] - [1.0, -2.0], along, rtol=0.0, atol=EXACT)
     assert np.abs(run.contact.velocity).max() < EXACT
     for frame in vehicle.frames:
         if frame.is_wheel:  # passive wheels roll along
@@ -155,7 +155,9 @@ def test_rolling_up_a_slope_covers_the_same_distance_along_it(deg):
     run = gr.simulate(gr.Kinematics(gr.vehicle("zoe")), gr.terrain.slope(deg), gr.drive.constant(2.0), duration=5.0)
     moved = run.position[-1] - run.position[0]
     tilt = math.radians(deg)
-    np.testing.assert_allclose(moved, 0.325 * 2.0 * 5.0 * np.array([math.cos(tilt), 0, math.sin(tilt)]), atol=EXACT)
+    np.testing.assert_allclose(
+        moved, 0.325 * 2.0 * 5.0 * np.array([math.cos(tilt), 0, math.sin(tilt)]), rtol=0.0, atol=EXACT
+    )
     assert run.pitch[0] == pytest.approx(-tilt, abs=EXACT)  # nose up is a negative pitch
 
 
@@ -167,5 +169,5 @@ def test_the_path_is_exact_whatever_the_step():
         ).position[-1]
         for dt in (0.5, 0.04, 0.005)
     ]
-    np.testing.assert_allclose(ends[0], ends[2], atol=EXACT)
-    np.testing.assert_allclose(ends[1], ends[2], atol=EXACT)
+    np.testing.assert_allclose(ends[0], ends[2], rtol=0.0, atol=EXACT)
+    np.testing.assert_allclose(ends[1], ends[2], rtol=0.0, atol=EXACT)

@@ -55,9 +55,9 @@ def turned(state, x=0.0, y=0.0, z=0.0, yaw=0.0):
 
 
 def assert_same_states(a, b):
-    np.testing.assert_allclose(a[:, 4:], b[:, 4:], atol=EXACT)
+    np.testing.assert_allclose(a[:, 4:], b[:, 4:], rtol=0.0, atol=EXACT)
     R, S = gr.rotation.from_quaternion(a[:, :4]), gr.rotation.from_quaternion(b[:, :4])
-    np.testing.assert_allclose(R, S, atol=EXACT)
+    np.testing.assert_allclose(R, S, rtol=0.0, atol=EXACT)
 
 
 @each
@@ -72,7 +72,7 @@ def test_a_moved_scene_gives_the_moved_path(name, slip, move):
     there = drive(vehicle, gr.terrain.moved(ground, **move), turned(start, **move), rates, slip)
     assert here.distance > 2.0
     assert_same_states(there.state, turned(here.state, **move))
-    np.testing.assert_allclose(there.velocity, here.velocity, atol=1e-7)  # body axes: nothing changes
+    np.testing.assert_allclose(there.velocity, here.velocity, rtol=0.0, atol=1e-7)  # body axes: nothing changes
 
 
 @each
@@ -120,7 +120,7 @@ def test_a_mirrored_scene_gives_the_mirrored_path(name, slip, integrator):
 def test_a_symmetric_vehicle_driving_straight_on_level_ground_stays_on_its_line(name):
     vehicle = gr.vehicle(name)
     run = gr.simulate(gr.Kinematics(vehicle), gr.terrain.plane(), gr.drive.arc(0.5), duration=4.0)
-    np.testing.assert_allclose(run.position[:, 1], 0.0, atol=EXACT)
+    np.testing.assert_allclose(run.position[:, 1], 0.0, rtol=0.0, atol=EXACT)
     assert run.position[-1, 0] == pytest.approx(2.0, abs=EXACT)
 
 

@@ -117,5 +117,5 @@ def test_signs_of_a_level_wheel():
     x, y, z, R = 0.256, 0.275, -0.165, 0.165
     # v + ω × r; a wheel that turns forwards moves its lowest point backwards.
     wanted = np.array([[0, z, -y, 1, 0, 0, -R], [-z, 0, x, 0, 1, 0, 0], [y, -x, 0, 0, 0, 1, 0]])
-    np.testing.assert_allclose(J[:, :7], wanted, atol=1e-9)
-    np.testing.assert_allclose(J[:, 7:], 0.0, atol=1e-15)
+    np.testing.assert_allclose(J[:, :7], wanted, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(J[:, 7:], 0.0, rtol=0.0, atol=1e-15)

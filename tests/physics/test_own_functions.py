@@ -140,7 +140,7 @@ def test_parameters_have_names_units_and_bounds_and_are_replaced():
     flat = dome.replace(rise=0.0)
     assert [ground.height(0.0, 0.0) for ground in (dome, flat)] == [0.2, 0.0]
     assert flat.bounds == dome.bounds
-    np.testing.assert_allclose(dome.gradient(0.5, -0.5), (-0.2, 0.2), atol=1e-9)
+    np.testing.assert_allclose(dome.gradient(0.5, -0.5), (-0.2, 0.2), rtol=0.0, atol=1e-9)
 
     @gr.drive.law
     def ahead(t, state, velocity, *, rate=gr.param(1.0, "rad/s")):
@@ -169,7 +169,7 @@ def test_a_joint_law_equals_the_spring_it_copies():
         for one in models
     ]
     for run in runs[1:]:
-        np.testing.assert_allclose(run.state, runs[0].state, atol=1e-8)
+        np.testing.assert_allclose(run.state, runs[0].state, rtol=0.0, atol=1e-8)
 
 
 def test_a_joint_law_remembers_from_step_to_step():
@@ -196,7 +196,7 @@ def test_a_joint_law_remembers_from_step_to_step():
         for model in (gr.Dynamics(zoe, joints=(one,), tolerance=1e-6) for one in models)
     ]
     assert np.ptp(runs[0].joints[:, 0]) > 0.02
-    np.testing.assert_allclose(runs[1].state, runs[0].state, atol=1e-8)
+    np.testing.assert_allclose(runs[1].state, runs[0].state, rtol=0.0, atol=1e-8)
 
 
 def test_a_law_that_is_not_a_number_ends_its_rollout_alone():

@@ -43,8 +43,8 @@ def test_a_step_is_the_exponential_of_the_body_twist_on_the_right():
         v = RNG.normal(size=8) * 10.0 ** RNG.uniform(-9.0, 0.5)  # from nothing to several turns
         dt = (0.01, 0.3, -0.2)[k % 3]
         out = moved(q, v, dt)
-        np.testing.assert_allclose(matrix(out), matrix(q) @ expm(dt * hat(v[:6])), atol=1e-12)
-        np.testing.assert_allclose(out[7:], q[7:] + dt * v[6:], atol=1e-15)
+        np.testing.assert_allclose(matrix(out), matrix(q) @ expm(dt * hat(v[:6])), rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(out[7:], q[7:] + dt * v[6:], rtol=0.0, atol=1e-15)
         assert abs(np.linalg.norm(out[:4]) - 1.0) < 1e-14
 
 
@@ -52,9 +52,11 @@ def test_steps_with_one_twist_add_up_and_can_be_undone():
     for q in states(60):
         v = RNG.normal(size=8)
         a, b = RNG.uniform(-1.0, 1.0, 2)
-        np.testing.assert_allclose(matrix(moved(moved(q, v, a), v, b)), matrix(moved(q, v, a + b)), atol=1e-12)
-        np.testing.assert_allclose(matrix(moved(moved(q, v, a), -v, a)), matrix(q), atol=1e-12)
-        np.testing.assert_allclose(matrix(moved(q, v, 0.0)), matrix(q), atol=1e-15)
+        np.testing.assert_allclose(
+            matrix(moved(moved(q, v, a), v, b)), matrix(moved(q, v, a + b)), rtol=0.0, atol=1e-12
+        )
+        np.testing.assert_allclose(matrix(moved(moved(q, v, a), -v, a)), matrix(q), rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(matrix(moved(q, v, 0.0)), matrix(q), rtol=0.0, atol=1e-15)
 
 
 def test_moving_the_world_first_changes_nothing_in_the_body():
@@ -64,7 +66,9 @@ def test_moving_the_world_first_changes_nothing_in_the_body():
         both = matrix(w) @ matrix(q)
         together[:4], together[4:7] = gr.rotation.to_quaternion(both[:3, :3]), both[:3, 3]
         together[7:] = q[7:]
-        np.testing.assert_allclose(matrix(moved(together, v, 0.4)), matrix(w) @ matrix(moved(q, v, 0.4)), atol=1e-12)
+        np.testing.assert_allclose(
+            matrix(moved(together, v, 0.4)), matrix(w) @ matrix(moved(q, v, 0.4)), rtol=0.0, atol=1e-12
+        )
 
 
 def test_the_bracket_is_the_commutator_and_obeys_jacobi():
@@ -75,5 +79,5 @@ def test_the_bracket_is_the_commutator_and_obeys_jacobi():
 
     for _ in range(30):
         u, x, y = RNG.normal(size=(3, 6))
-        np.testing.assert_allclose(hat(of(u, x)), hat(u) @ hat(x) - hat(x) @ hat(u), atol=1e-12)
-        np.testing.assert_allclose(of(u, of(x, y)) + of(x, of(y, u)) + of(y, of(u, x)), 0.0, atol=1e-12)
+        np.testing.assert_allclose(hat(of(u, x)), hat(u) @ hat(x) - hat(x) @ hat(u), rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(of(u, of(x, y)) + of(x, of(y, u)) + of(y, of(u, x)), 0.0, rtol=0.0, atol=1e-12)

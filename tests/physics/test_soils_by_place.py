@@ -217,4 +217,4 @@ def test_a_moved_ground_takes_its_soils_with_it():
     assert set(here.ground.soil(here.position[:, 0], here.position[:, 1])) == {0, 1}
     turned = here.position @ np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]]) + [x, y, 0.0]
     # Each step is balanced to a ten-thousandth of the weight, from another rounding.
-    np.testing.assert_allclose(run.position, turned, atol=1e-4)
+    np.testing.assert_allclose(run.position, turned, rtol=0.0, atol=1e-4)

@@ -53,7 +53,7 @@ def test_a_leaning_wheel_on_level_ground(wheel, lean):
     touch = contacts(wheel, state([1.0, 2.0, height], roll=lean), gr.terrain.plane())
     # centre line's lowest point: down the wheel's plane, which leans; then straight down by the tyre
     expected = [1.0, 2.0 + LINE * np.sin(lean), height - LINE * np.cos(lean) - TYRE]
-    np.testing.assert_allclose(touch.point[0], expected, atol=1e-12)
+    np.testing.assert_allclose(touch.point[0], expected, rtol=0.0, atol=1e-12)
     assert touch.height_error[0] == pytest.approx(expected[2], abs=1e-12)
     q = state([1.0, 2.0, height], roll=lean)
     assert rolling_radius(wheel, q, touch.point)[0] == pytest.approx(LINE + TYRE * np.cos(lean), abs=1e-12)
@@ -72,7 +72,7 @@ def test_tyre_and_ground_face_each_other(wheel, hills):
         outward = (local - LINE * radial) / TYRE
         assert np.linalg.norm(outward) == pytest.approx(1.0, abs=1e-9)
         Rw = gr.rotation.from_quaternion(q[:4])
-        np.testing.assert_allclose(Rw @ outward, -touch.rotation[0, :, 2], atol=1e-6)
+        np.testing.assert_allclose(Rw @ outward, -touch.rotation[0, :, 2], rtol=0.0, atol=1e-6)
         ground = hills.sample(*touch.point[0, :2])
         gap = (touch.point[0, 2] - ground.height) * touch.rotation[0, 2, 2]
         assert touch.height_error[0] == pytest.approx(float(gap), abs=1e-9)
@@ -133,8 +133,8 @@ def test_a_cambered_tyre_rolls_on_the_radius_it_touches_with(lean):
     speed = 2.0 * (LINE + TYRE * np.cos(lean))
     np.testing.assert_allclose(run.velocity[:, 3], speed, rtol=1e-9)
     assert run.position[-1, 2] == pytest.approx(LINE * np.cos(lean) + TYRE, abs=1e-6)
-    np.testing.assert_allclose(run.camber, lean, atol=1e-9)
-    np.testing.assert_allclose(run.contact_offset, -TYRE * np.sin(lean), atol=1e-9)
+    np.testing.assert_allclose(run.camber, lean, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(run.contact_offset, -TYRE * np.sin(lean), rtol=0.0, atol=1e-9)
     moved = gr.simulate(gr.Dynamics(cart), flat, np.repeat(rates, 200, axis=0), dt=0.02, duration=4.0)
     assert moved.velocity[-1, 3] == pytest.approx(speed, rel=2e-3)
 
@@ -148,7 +148,7 @@ def test_thesis_form_agrees_on_tyres(hills):
     fast = model.step(state, velocity, np.full(4, 1.7), hills, dt=0.02)
     reference = thesis_step(model, state, velocity, np.full(4, 1.7), hills, dt=0.02)
     assert fast.converged
-    np.testing.assert_allclose(fast.velocity, reference.velocity, atol=1e-7)
+    np.testing.assert_allclose(fast.velocity, reference.velocity, rtol=0.0, atol=1e-7)
 
 
 def test_a_tyre_larger_than_its_rim_is_refused():

@@ -52,7 +52,7 @@ def test_planned_kinematic_rollouts_are_those_of_simulate_state_by_state(name, r
     for command, states, status in zip(commands, trials.state, trials.status, strict=True):
         run = gr.simulate(model, ground, gr.drive.twist(*command), start=(0.3, -0.2, 0.4), duration=STEPS * DT, dt=DT)
         assert status == str(run.status)
-        np.testing.assert_allclose(states[: len(run.state)], run.state, atol=NEAR if together else 1e-9)
+        np.testing.assert_allclose(states[: len(run.state)], run.state, rtol=0.0, atol=NEAR if together else 1e-9)
 
 
 def test_slip_of_body_and_wheels_is_that_of_simulate():
@@ -63,7 +63,7 @@ def test_slip_of_body_and_wheels_is_that_of_simulate():
         trials = roll_out(model, ROUGH, steady(commands), start=(0, 0, 0), dt=DT, record=True)
         for command, states in zip(commands, trials.state, strict=True):
             run = gr.simulate(model, ROUGH, gr.drive.twist(*command), duration=STEPS * DT, dt=DT)
-            np.testing.assert_allclose(states, run.state, atol=NEAR)
+            np.testing.assert_allclose(states, run.state, rtol=0.0, atol=NEAR)
             assert np.abs(run.state[-1, 4:6]).max() > 0.1
 
 
@@ -75,8 +75,8 @@ def test_planned_dynamic_rollouts_are_those_of_simulate():
         run = gr.simulate(
             model, ROUGH, gr.drive.twist(*command), duration=12 * DT, dt=DT, velocity=np.zeros(6 + len(states[0]) - 7)
         )
-        np.testing.assert_allclose(states, run.state, atol=1e-9)
-        np.testing.assert_allclose(velocity, run.velocity[-1], atol=1e-9)
+        np.testing.assert_allclose(states, run.state, rtol=0.0, atol=1e-9)
+        np.testing.assert_allclose(velocity, run.velocity[-1], rtol=0.0, atol=1e-9)
 
 
 def test_ends_are_those_of_rollouts_alone(monkeypatch):
@@ -127,7 +127,7 @@ def test_a_rollout_that_is_steered_back_is_the_same_alone_and_among_others():
         assert fits_lanes(model)
         found.append(roller.run(np.repeat(wanted, count, axis=0), q, reference=reference))
     alone, three, eight = found
-    np.testing.assert_allclose(alone.final_state[0, 5], 0.0, atol=0.05)  # on the reference again
+    np.testing.assert_allclose(alone.final_state[0, 5], 0.0, rtol=0.0, atol=0.05)  # on the reference again
     for many in (three, eight):
         for k in range(len(many.cost)):
             assert many.final_state[k].tobytes() == alone.final_state[0].tobytes()
@@ -147,7 +147,7 @@ def test_mirrored_ground_and_goal_give_mirrored_rollouts_and_the_same_cost():
         for g, w, c in zip((ground, mirrored), wanted, cost, strict=True)
     )
     np.testing.assert_allclose(a.cost, b.cost, rtol=1e-5)
-    np.testing.assert_allclose(a.end_place, b.end_place * [1.0, -1.0], atol=1e-5)
+    np.testing.assert_allclose(a.end_place, b.end_place * [1.0, -1.0], rtol=0.0, atol=1e-5)
     np.testing.assert_allclose(a.energy, b.energy, rtol=1e-4)
 
 
@@ -191,7 +191,7 @@ def test_the_powertrain_delays_and_lags_as_the_closed_form_says():
     # x of x″ = (0.9 u(t − 0.3) − x′)/0.4 from rest, with the delay a whole number of steps
     late = np.maximum(t - 0.3, 0.0)
     expected = 0.9 * 0.8 * (late - 0.4 * (1.0 - np.exp(-late / 0.4)))
-    np.testing.assert_allclose(trials.state[0, :, 4] - trials.state[0, 0, 4], expected, atol=1e-9)
+    np.testing.assert_allclose(trials.state[0, :, 4] - trials.state[0, 0, 4], expected, rtol=0.0, atol=1e-9)
 
 
 def test_a_delay_of_a_part_of_a_step_lies_between_its_neighbours():
@@ -240,4 +240,4 @@ def test_commands_out_of_bounds_return_towards_them():
         past = np.array([[0.9, 0.0, 0.0]])
         trials = roller.run(np.full((1, 8, 3), [0.5, 0.0, 0.0]), start, past=past, record=True)
         speeds = np.diff(trials.state[0, :, 4]) / 0.1
-        np.testing.assert_allclose(speeds, [0.8, 0.7, 0.6, 0.5, 0.5, 0.5, 0.5, 0.5], atol=1e-3)
+        np.testing.assert_allclose(speeds, [0.8, 0.7, 0.6, 0.5, 0.5, 0.5, 0.5, 0.5], rtol=0.0, atol=1e-3)

@@ -104,8 +104,8 @@ def test_the_shipped_vehicle_is_the_golden_one(translated, which):
     for ours, i in zip(t.vehicle.frames, t.frames, strict=True):
         theirs = t.params["frames"][i]
         transform = np.array(theirs["HT_parent_jd0"])
-        np.testing.assert_allclose(ours.rotation, transform[:3, :3], atol=1e-15)
-        np.testing.assert_allclose(ours.xyz, transform[:3, 3], atol=1e-15)
+        np.testing.assert_allclose(ours.rotation, transform[:3, :3], rtol=0.0, atol=1e-15)
+        np.testing.assert_allclose(ours.xyz, transform[:3, 3], rtol=0.0, atol=1e-15)
         assert ours.radius == theirs.get("wheel_radius")
         assert ours.actuated == theirs["actuated"]
         assert (ours.joint or "free6") == theirs["joint_type"]
@@ -198,7 +198,7 @@ def test_settling_ends_where_the_golden_engine_settled(golden, translated, groun
     reference = states_of(table, t)[0]
     start = t.params["initial_state_before_terrain_init"]
     settled = gr.settle(t.vehicle, ground, x=start[3], y=start[4], yaw=start[2], penetration=PENETRATION)
-    np.testing.assert_allclose(settled.height_error, -PENETRATION, atol=1e-9)
+    np.testing.assert_allclose(settled.height_error, -PENETRATION, rtol=0.0, atol=1e-9)
     # That engine's contact point is up to half a raster step beside the lowest one, where Δz has risen by R φ²/2 on
     # level ground, a few times that where the ground is as curved as the wheel; and it stopped with the height errors
     # of row 0. Angles follow from heights over the shortest lever: Rocky's half bogie, Zoë's half axle.

@@ -109,7 +109,7 @@ def test_late_poses_are_replayed_too():
                 getattr(robot, kind)(t, *values)
         ends.append(robot.estimate)
         assert robot.nis["poses"].used > 100
-    np.testing.assert_allclose(ends[1].position, ends[0].position, atol=1e-9)
+    np.testing.assert_allclose(ends[1].position, ends[0].position, rtol=0.0, atol=1e-9)
     assert abs(ends[0].position[0] - 3.6) < 0.05
 
 
@@ -122,7 +122,7 @@ def test_chain_is_odometry_then_fusion(in_order):
         else:
             wheels = odometry.update(t, *values)
             fusion.wheels(t, wheels.twist, wheels.twist_covariance)
-    np.testing.assert_allclose(in_order.estimate.position[:2], fusion.estimate.position[:2], atol=0.02)
+    np.testing.assert_allclose(in_order.estimate.position[:2], fusion.estimate.position[:2], rtol=0.0, atol=0.02)
 
 
 def test_too_late_is_counted_and_left_out(in_order):
@@ -132,7 +132,7 @@ def test_too_late_is_counted_and_left_out(in_order):
     at = next(i for i, one in enumerate(signals) if one[0] > 5.5)
     feed(robot, signals[:at] + late + signals[at:])
     assert robot.faults["signals_too_late"] == 1
-    np.testing.assert_allclose(robot.estimate.position, in_order.estimate.position, atol=1e-9)
+    np.testing.assert_allclose(robot.estimate.position, in_order.estimate.position, rtol=0.0, atol=1e-9)
 
 
 def test_one_stamp_far_ahead_does_not_stop_the_others(in_order):
@@ -177,13 +177,13 @@ def test_without_imu_the_estimate_is_the_wheels():
     estimate = robot.estimate
     assert estimate.fused is None
     assert "imu" in estimate.degraded
-    np.testing.assert_allclose(estimate.position, [1.0, 2.0 + 3.6, 0.0], atol=0.1)
+    np.testing.assert_allclose(estimate.position, [1.0, 2.0 + 3.6, 0.0], rtol=0.0, atol=0.1)
 
 
 def test_start_pose_turns_the_path():
     robot = Robot("lru2", position=(1.0, 2.0, 3.0), yaw=math.pi / 2)
     feed(robot, drive())
-    np.testing.assert_allclose(robot.estimate.position, [1.0, 2.0 + 3.6, 3.0], atol=0.3)
+    np.testing.assert_allclose(robot.estimate.position, [1.0, 2.0 + 3.6, 3.0], rtol=0.0, atol=0.3)
 
 
 def test_ring_that_is_full_goes_on(in_order):
@@ -216,8 +216,8 @@ def test_late_signals_of_a_model_with_correction():
         if kind == "joints":
             alone = odometry.update(t, *values)
     # Not equal: the chain also has the fused attitude and the gyro's noise about x and y, some mrad and mrad/s.
-    np.testing.assert_allclose(ends[0].wheels.twist[3:5], alone.twist[3:5], atol=2e-3)
-    np.testing.assert_allclose(ends[0].wheels.twist[2], alone.twist[2], atol=2e-3)
+    np.testing.assert_allclose(ends[0].wheels.twist[3:5], alone.twist[3:5], rtol=0.0, atol=2e-3)
+    np.testing.assert_allclose(ends[0].wheels.twist[2], alone.twist[2], rtol=0.0, atol=2e-3)
     plain = Robot(gr.MotionModel(model=model.with_parameters({"slip.c1": 0.0, "slip.c4": 0.0})))
     feed(plain, signals)
     assert np.abs(plain.estimate.position - ends[0].position).max() > 1e-3

@@ -109,7 +109,7 @@ def test_pictures_and_pages_are_written(folder: Path, tmp_path: Path, capsys: An
     assert plot.stat().st_size > 10_000
     assert "wheel odometry" in view.read_text()
     assert run(["fuse", log, "--manifest", manifest, "--out", "a.txt"]) == 2
-    assert "ends in .tum or .csv" in capsys.readouterr().err
+    assert "must end in .tum or .csv" in capsys.readouterr().err
 
 
 def test_gps_and_a_compass_keep_the_estimate_in_the_world(folder: Path, tmp_path: Path) -> None:

@@ -98,13 +98,13 @@ def test_ball_on_a_plane_goes_straight_and_its_contact_circles_about_its_axis(om
     if axes == "wheel":
         omega = R0 @ omega  # an axis fixed in the ball is fixed in the world too
     velocity = a * np.cross(omega, [0.0, 0.0, 1.0])
-    np.testing.assert_allclose(run.centre, centre + np.outer(run.time, velocity), atol=1e-8)
-    np.testing.assert_allclose(run.contact, run.centre - [0.0, 0.0, a], atol=1e-8)
+    np.testing.assert_allclose(run.centre, centre + np.outer(run.time, velocity), rtol=0.0, atol=1e-8)
+    np.testing.assert_allclose(run.contact, run.centre - [0.0, 0.0, a], rtol=0.0, atol=1e-8)
     R = turned(omega, run.time) @ R0
-    np.testing.assert_allclose(run.rotation, R, atol=1e-8)
+    np.testing.assert_allclose(run.rotation, R, rtol=0.0, atol=1e-8)
     down = -R[:, 2, :]  # in the ball's axes
-    np.testing.assert_allclose(run.eta[:, 1], np.arcsin(down[:, 1]), atol=1e-8)
-    np.testing.assert_allclose(np.sin(run.eta[:, 0] - np.arctan2(down[:, 0], down[:, 2])), 0.0, atol=1e-8)
+    np.testing.assert_allclose(run.eta[:, 1], np.arcsin(down[:, 1]), rtol=0.0, atol=1e-8)
+    np.testing.assert_allclose(np.sin(run.eta[:, 0] - np.arctan2(down[:, 0], down[:, 2])), 0.0, rtol=0.0, atol=1e-8)
 
 
 @pytest.mark.parametrize("spin", [0.0, 0.9])
@@ -118,15 +118,15 @@ def test_ball_on_a_ball_turns_about_the_middle_as_the_radii_say(spin):
     omega = 1.3 * along / np.linalg.norm(along) + spin * n0
     run = roll(ball, fixed, omega, start=eta, duration=1.5, dt=0.1)
     n = turned(a / (a + b) * omega, run.time) @ n0
-    np.testing.assert_allclose(run.contact, b * n, atol=1e-8)
-    np.testing.assert_allclose(run.centre, (a + b) * n, atol=1e-8)
+    np.testing.assert_allclose(run.contact, b * n, rtol=0.0, atol=1e-8)
+    np.testing.assert_allclose(run.centre, (a + b) * n, rtol=0.0, atol=1e-8)
     R0, _ = wheel_pose(ball, fixed, eta)
-    np.testing.assert_allclose(run.rotation, turned(omega, run.time) @ R0, atol=1e-8)
+    np.testing.assert_allclose(run.rotation, turned(omega, run.time) @ R0, rtol=0.0, atol=1e-8)
     if spin == 0.0:  # a great circle: contact angles on both balls are as 1/radius
         angle = angles_from_the_first(run.contact)
-        np.testing.assert_allclose(angle, 1.3 * a / (a + b) * run.time, atol=1e-8)
+        np.testing.assert_allclose(angle, 1.3 * a / (a + b) * run.time, rtol=0.0, atol=1e-8)
         touched = np.array([ball.derivatives(u, v)[0] for u, v in run.eta[:, :2]])
-        np.testing.assert_allclose(a * angles_from_the_first(touched), b * angle, atol=1e-8)
+        np.testing.assert_allclose(a * angles_from_the_first(touched), b * angle, rtol=0.0, atol=1e-8)
 
 
 @pytest.mark.parametrize("method", ["rk4", "adaptive"])
@@ -144,10 +144,12 @@ def test_upright_wheel_on_a_plane_goes_straight_ahead(method, heading):
     )
     ahead = 2.0 * 0.65 * run.time
     path = np.column_stack((0.3 + ahead * math.cos(heading), 0.1 + ahead * math.sin(heading), 0.0 * ahead))
-    np.testing.assert_allclose(run.contact, path, atol=1e-8)
-    np.testing.assert_allclose(run.centre, path + np.array([0.0, 0.0, 0.65]), atol=1e-8)
-    np.testing.assert_allclose(run.eta[:, 0], PI - 2.0 * run.time, atol=1e-8)  # the contact climbs the wheel backwards
-    np.testing.assert_allclose(run.eta[:, 1], 0.0, atol=1e-12)
+    np.testing.assert_allclose(run.contact, path, rtol=0.0, atol=1e-8)
+    np.testing.assert_allclose(run.centre, path + np.array([0.0, 0.0, 0.65]), rtol=0.0, atol=1e-8)
+    np.testing.assert_allclose(
+        run.eta[:, 0], PI - 2.0 * run.time, rtol=0.0, atol=1e-8
+    )  # the contact climbs the wheel backwards
+    np.testing.assert_allclose(run.eta[:, 1], 0.0, rtol=0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("method", ["rk4", "adaptive"])
@@ -165,11 +167,11 @@ def test_leaning_wheel_rolls_a_circle_as_the_classic_disc(method, lean):
     radius = reach * spin / turn
     angle = turn * run.time
     circle = np.column_stack((0.3 + radius * np.sin(angle), 0.1 + radius * (1.0 - np.cos(angle)), 0.0 * angle))
-    np.testing.assert_allclose(run.contact, circle, atol=1e-8)
-    np.testing.assert_allclose(run.eta[:, 1], lean, atol=1e-10)
-    np.testing.assert_allclose(run.eta[:, 0], PI - spin * run.time, atol=1e-8)
-    np.testing.assert_allclose(run.eta[:, 4], PI - angle, atol=1e-8)
-    np.testing.assert_allclose(run.centre[:, 2], 0.15 + 0.5 * math.cos(lean), atol=1e-10)
+    np.testing.assert_allclose(run.contact, circle, rtol=0.0, atol=1e-8)
+    np.testing.assert_allclose(run.eta[:, 1], lean, rtol=0.0, atol=1e-10)
+    np.testing.assert_allclose(run.eta[:, 0], PI - spin * run.time, rtol=0.0, atol=1e-8)
+    np.testing.assert_allclose(run.eta[:, 4], PI - angle, rtol=0.0, atol=1e-8)
+    np.testing.assert_allclose(run.centre[:, 2], 0.15 + 0.5 * math.cos(lean), rtol=0.0, atol=1e-10)
     # A wheel that touches on the left of its tyre (v > 0) leans to the left.
     to_the_left = run.centre[0, 1] - run.contact[0, 1]
     assert to_the_left == pytest.approx(0.5 * math.sin(lean), abs=1e-12)
@@ -181,8 +183,8 @@ def test_leaning_wheel_rolls_a_circle_as_the_classic_disc(method, lean):
 
     again = roll(WHEEL, LEVEL, in_world, **{**kw, "axes": "world", "duration": 1.0, "dt": 0.01})
     angle = turn * again.time
-    np.testing.assert_allclose(again.contact[:, 0], 0.3 + radius * np.sin(angle), atol=1e-8)
-    np.testing.assert_allclose(again.contact[:, 1], 0.1 + radius * (1.0 - np.cos(angle)), atol=1e-8)
+    np.testing.assert_allclose(again.contact[:, 0], 0.3 + radius * np.sin(angle), rtol=0.0, atol=1e-8)
+    np.testing.assert_allclose(again.contact[:, 1], 0.1 + radius * (1.0 - np.cos(angle)), rtol=0.0, atol=1e-8)
 
 
 @pytest.mark.parametrize("method", ["rk4", "adaptive"])
@@ -200,12 +202,12 @@ def test_wheel_on_a_cylinder_rolls_equal_arcs(method, side):
     start = (PI, 0.0, rho * math.sin(phi0), 0.2, PI)
     run = roll(WHEEL, ground, (0.0, omega, 0.0), start=start, duration=1.0, dt=0.005, method=method)
     phi = phi0 + omega * a / (rho + side * a) * run.time
-    np.testing.assert_allclose(run.contact[:, 0], rho * np.sin(phi), atol=1e-8)
-    np.testing.assert_allclose(run.contact[:, 1], 0.2, atol=1e-12)
-    np.testing.assert_allclose(run.contact[:, 2], side * rho * (np.cos(phi) - 1.0), atol=1e-8)
-    np.testing.assert_allclose(a * (PI - run.eta[:, 0]), rho * (phi - phi0), atol=1e-8)
+    np.testing.assert_allclose(run.contact[:, 0], rho * np.sin(phi), rtol=0.0, atol=1e-8)
+    np.testing.assert_allclose(run.contact[:, 1], 0.2, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(run.contact[:, 2], side * rho * (np.cos(phi) - 1.0), rtol=0.0, atol=1e-8)
+    np.testing.assert_allclose(a * (PI - run.eta[:, 0]), rho * (phi - phi0), rtol=0.0, atol=1e-8)
     middle = [0.0, -side * rho]
-    np.testing.assert_allclose(np.hypot(*(run.centre[:, ::2] - middle).T), rho + side * a, atol=1e-8)
+    np.testing.assert_allclose(np.hypot(*(run.centre[:, ::2] - middle).T), rho + side * a, rtol=0.0, atol=1e-8)
 
 
 def test_wheel_along_a_cylinder_goes_straight():
@@ -215,8 +217,8 @@ def test_wheel_along_a_cylinder_goes_straight():
 
     ground = terrain.law(bounds=(-9.0, 9.0, -1.9, 1.9))(cylinder)
     run = roll(WHEEL, ground, (0.0, 1.5, 0.0), start=(PI, 0.0, 0.0, 0.0, PI), duration=2.0, dt=0.01)
-    np.testing.assert_allclose(run.contact[:, 0], 0.65 * 1.5 * run.time, atol=1e-8)
-    np.testing.assert_allclose(run.contact[:, 1], 0.0, atol=1e-12)
+    np.testing.assert_allclose(run.contact[:, 0], 0.65 * 1.5 * run.time, rtol=0.0, atol=1e-8)
+    np.testing.assert_allclose(run.contact[:, 1], 0.0, rtol=0.0, atol=1e-12)
 
 
 # --- two formulations, one motion ---
@@ -232,11 +234,13 @@ def test_chart_free_kernel_and_montanas_equations_agree_everywhere(wavy):
         R, _ = wheel_pose(WHEEL, surface, eta)
         ground = wavy.second_derivatives([eta[2:4]])[0]
         assert torus_contact(np.ascontiguousarray(R), eta[0], eta[1], 0.5, 0.15, ground, axes, L) == OK
-        np.testing.assert_allclose(axes, (R @ WHEEL.forms(*eta[:2]).frame).T, atol=1e-14)
-        np.testing.assert_allclose(axes[2], -surface.forms(*eta[2:4]).frame[:, 2], atol=1e-14)
+        np.testing.assert_allclose(axes, (R @ WHEEL.forms(*eta[:2]).frame).T, rtol=0.0, atol=1e-14)
+        np.testing.assert_allclose(axes[2], -surface.forms(*eta[2:4]).frame[:, 2], rtol=0.0, atol=1e-14)
         in_contact_axes = np.hstack((L[:, :3] @ axes.T, L[:, 3:] @ axes.T))
-        np.testing.assert_allclose(in_contact_axes[:, :5], contact_matrix(WHEEL, surface, eta)[:4], atol=1e-10)
-        np.testing.assert_allclose(in_contact_axes[:, 5], 0.0, atol=1e-12)  # along the normal nothing slides
+        np.testing.assert_allclose(
+            in_contact_axes[:, :5], contact_matrix(WHEEL, surface, eta)[:4], rtol=0.0, atol=1e-10
+        )
+        np.testing.assert_allclose(in_contact_axes[:, 5], 0.0, rtol=0.0, atol=1e-12)  # along the normal nothing slides
         found = contact_angle(WHEEL, surface, eta[:4], R)
         assert math.remainder(found - eta[4], 2 * PI) == pytest.approx(0.0, abs=1e-12)
 
@@ -263,9 +267,9 @@ def test_compiled_roller_and_reference_agree_on_wavy_ground(wavy, axes, slides):
     quick = roll(WHEEL, wavy, omega, dt=0.005, **kw)
     reference = roll(WHEEL, wavy, omega, dt=0.1, method="adaptive", **kw)
     # Fourth order: 0.005⁴ is 6e-10, times derivatives of the rates over 120.
-    np.testing.assert_allclose(quick.eta[::20], reference.eta, atol=1e-9)
-    np.testing.assert_allclose(quick.centre[::20], reference.centre, atol=1e-9)
-    np.testing.assert_allclose(quick.rotation[::20], reference.rotation, atol=1e-9)
+    np.testing.assert_allclose(quick.eta[::20], reference.eta, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(quick.centre[::20], reference.centre, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(quick.rotation[::20], reference.rotation, rtol=0.0, atol=1e-9)
 
 
 def test_compiled_roller_is_of_the_fourth_order(wavy):
@@ -296,9 +300,9 @@ def test_the_touching_point_of_a_rolling_wheel_stands_still(wavy, method):
     assert np.abs(velocity_of_touching_points(run, WHEEL)).max() < 1e-7
     for k in range(0, len(run.time), 20):
         w, g = WHEEL.forms(*run.eta[k, :2]), surface.forms(*run.eta[k, 2:4])
-        np.testing.assert_allclose(run.centre[k] + run.rotation[k] @ w.point, g.point, atol=1e-10)
-        np.testing.assert_allclose(run.rotation[k] @ w.frame[:, 2], -g.frame[:, 2], atol=1e-10)
-        np.testing.assert_allclose(run.rotation[k] @ run.rotation[k].T, np.eye(3), atol=1e-12)
+        np.testing.assert_allclose(run.centre[k] + run.rotation[k] @ w.point, g.point, rtol=0.0, atol=1e-10)
+        np.testing.assert_allclose(run.rotation[k] @ w.frame[:, 2], -g.frame[:, 2], rtol=0.0, atol=1e-10)
+        np.testing.assert_allclose(run.rotation[k] @ run.rotation[k].T, np.eye(3), rtol=0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("interpolation", ["spline", "bicubic"])
@@ -310,7 +314,7 @@ def test_wheel_and_ground_stay_tangent_for_half_a_minute_on_rough_ground(interpo
     u, v = run.eta[:, 0], run.eta[:, 1]
     outward = np.column_stack((np.cos(v) * np.sin(u), np.sin(v), np.cos(v) * np.cos(u)))
     of_the_ground = ground.normal(run.contact[:, 0], run.contact[:, 1])
-    np.testing.assert_allclose(np.einsum("kij,kj->ki", run.rotation, outward), -of_the_ground, atol=1e-6)
+    np.testing.assert_allclose(np.einsum("kij,kj->ki", run.rotation, outward), -of_the_ground, rtol=0.0, atol=1e-6)
     assert np.ptp(v) > 0.05  # it leans as the ground tells it
 
 
@@ -324,7 +328,7 @@ def test_any_pair_of_surfaces_rolls_with_its_touching_point_at_rest(wavy, pair):
     assert np.linalg.norm(run.contact[-1] - run.contact[0]) > 0.03
     assert np.abs(velocity_of_touching_points(run, surface)).max() < 1e-7
     # It turns as told, about the normal too: there a wrong ψ̇ would not make the touching point move.
-    np.testing.assert_allclose(run.rotation, turned(omega, run.time) @ run.rotation[0], atol=1e-9)
+    np.testing.assert_allclose(run.rotation, turned(omega, run.time) @ run.rotation[0], rtol=0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize("method", ["rk4", "adaptive"])
@@ -342,7 +346,7 @@ def test_a_sliding_wheel_slides_as_told(wavy, method):
     )
     n = wavy.normal(run.contact[2:-2, 0], run.contact[2:-2, 1])
     along = slide - (n @ slide)[:, None] * n
-    np.testing.assert_allclose(velocity_of_touching_points(run, WHEEL), along, atol=1e-7)
+    np.testing.assert_allclose(velocity_of_touching_points(run, WHEEL), along, rtol=0.0, atol=1e-7)
 
 
 def test_a_contact_a_little_off_is_found_again_without_moving_the_wheel(wavy):
@@ -357,9 +361,9 @@ def test_a_contact_a_little_off_is_found_again_without_moving_the_wheel(wavy):
     ground = wavy.second_derivatives([off[2:]])[0]
     axes, L = np.empty((3, 3)), np.empty((4, 6))
     assert torus_aligned(np.ascontiguousarray(R), 0.5, 0.15, ground, axes, L, off) == OK
-    np.testing.assert_allclose(off, eta[:4], atol=1e-7)  # from 1e-4, up to its square times a curvature
+    np.testing.assert_allclose(off, eta[:4], rtol=0.0, atol=1e-7)  # from 1e-4, up to its square times a curvature
     where = surface.forms(*off[2:]).point - R @ WHEEL.forms(*off[:2]).point
-    np.testing.assert_allclose(where, centre, atol=1e-7)
+    np.testing.assert_allclose(where, centre, rtol=0.0, atol=1e-7)
 
 
 # --- what cannot be ---

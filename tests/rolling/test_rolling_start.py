@@ -25,9 +25,9 @@ def test_all_wheels_stand_on_the_ground_where_the_body_was_put(name, x, y, yaw, 
     at = model.contacts(start.state, start.contact)
     # Heights of the ground itself, not of the contact chain.
     height = ground.height(at.point_wheel[:, 0], at.point_wheel[:, 1])
-    np.testing.assert_allclose(at.point_wheel[:, 2], height, atol=1e-11)
-    np.testing.assert_allclose(at.normal_wheel, -at.ground.normal, atol=1e-11)
-    np.testing.assert_allclose(start.state[4:6], [x, y], atol=1e-12)
+    np.testing.assert_allclose(at.point_wheel[:, 2], height, rtol=0.0, atol=1e-11)
+    np.testing.assert_allclose(at.normal_wheel, -at.ground.normal, rtol=0.0, atol=1e-11)
+    np.testing.assert_allclose(start.state[4:6], [x, y], rtol=0.0, atol=1e-12)
     R = gr.rotation.from_quaternion(start.state[:4])
     assert np.arctan2(R[1, 0], R[0, 0]) == pytest.approx(yaw, abs=1e-11)
     assert R[2, 2] > 0.8
@@ -37,15 +37,15 @@ def test_all_wheels_stand_on_the_ground_where_the_body_was_put(name, x, y, yaw, 
 
 def test_on_level_ground_the_start_is_the_rest_pose():
     start = find_start(gr.vehicle("pvc"), gr.terrain.plane(height=0.4), x=1.0, y=2.0, yaw=0.0)
-    np.testing.assert_allclose(start.state[:7], [1, 0, 0, 0, 1, 2, 1.05], atol=1e-12)
-    np.testing.assert_allclose(start.contact[:, 0], np.pi, atol=1e-12)
-    np.testing.assert_allclose(start.contact[:, 1:], [[0, 2.5, 2], [0, 1, 2.75], [0, 1, 1.25]], atol=1e-12)
+    np.testing.assert_allclose(start.state[:7], [1, 0, 0, 0, 1, 2, 1.05], rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(start.contact[:, 0], np.pi, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(start.contact[:, 1:], [[0, 2.5, 2], [0, 1, 2.75], [0, 1, 1.25]], rtol=0.0, atol=1e-12)
 
 
 def test_joints_keep_what_they_were_given_and_passive_ones_move_only_where_they_must(ground):
     model = model_of("pvc", ground)
     start = model.start(1.0, 0.5, 0.3, joints={"phi1": 0.3, "gamma2": -0.1, "alpha3": 2.0})
-    np.testing.assert_allclose(start.state[7:], [0.3, 0.0, -0.1, 0.0, 0.0, 2.0], atol=1e-14)
+    np.testing.assert_allclose(start.state[7:], [0.3, 0.0, -0.1, 0.0, 0.0, 2.0], rtol=0.0, atol=1e-14)
     four = model_of("pvc_four", ground)
     joints = dict(zip(four.vehicle.joints, four.start(1.0, 0.5, 0.3).state[7:], strict=True))
     assert abs(joints["axle"]) > 0.01  # four wheels on uneven ground need it

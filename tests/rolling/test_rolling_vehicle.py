@@ -73,7 +73,7 @@ def test_the_closure_jacobian_is_the_derivative_of_the_closure(name, analytic):
         ahead = model.closure(*moved(model.vehicle, state, contact, d))
         behind = model.closure(*moved(model.vehicle, state, contact, -d))
         # Central differences: step² from the third derivative, 1e-16/step from rounding.
-        np.testing.assert_allclose(J[:, column], (ahead - behind) / (2 * step), atol=3e-9)
+        np.testing.assert_allclose(J[:, column], (ahead - behind) / (2 * step), rtol=0.0, atol=3e-9)
 
 
 @pytest.mark.parametrize("name", DESIGNS)
@@ -89,11 +89,11 @@ def test_wheel_jacobians_are_differences_of_a_point_that_turns_with_the_wheel(na
         d[column] = step
         a, b = (contacts_at(vehicle, analytic, *moved(vehicle, state, contact, s * d)) for s in (1, -1))
         rate = (a.point_wheel - b.point_wheel) / (2 * step)
-        np.testing.assert_allclose(moving[..., column], rate, atol=3e-9)
+        np.testing.assert_allclose(moving[..., column], rate, rtol=0.0, atol=3e-9)
         for vector in ("e_u", "e_v", "normal_wheel"):
             at = contacts_at(vehicle, analytic, state, contact)
             rate = (getattr(a, vector) - getattr(b, vector)) / (2 * step)
-            np.testing.assert_allclose(np.cross(turning[..., column], getattr(at, vector)), rate, atol=3e-9)
+            np.testing.assert_allclose(np.cross(turning[..., column], getattr(at, vector)), rate, rtol=0.0, atol=3e-9)
 
 
 @pytest.mark.parametrize("name", DESIGNS)
@@ -109,8 +109,8 @@ def test_the_compiled_rates_are_those_of_the_dense_reference_even_where_contacts
     one = roll(model, rates=desired, duration=1e-9, dt=1e-9, start=Start(state, contact, 0, 1.0))
     v, rate = reference.rates(vehicle, ground, state, contact, desired, sigma=3.0)
     size = max(1.0, float(np.abs(v).max()))
-    np.testing.assert_allclose(one.velocity[0], v, atol=1e-10 * size)
-    np.testing.assert_allclose(one.rolling.rates[0], rate, atol=1e-9 * size)
+    np.testing.assert_allclose(one.velocity[0], v, rtol=0.0, atol=1e-10 * size)
+    np.testing.assert_allclose(one.rolling.rates[0], rate, rtol=0.0, atol=1e-9 * size)
     assert one.rolling.closure_error[0] == pytest.approx(np.linalg.norm(model.closure(state, contact)), rel=1e-12)
 
 
@@ -124,7 +124,7 @@ def test_weights_draw_the_joint_rates_towards_some_desired_ones(ground):
         w = np.array([1.0, 1.0, weight, 1.0, weight, 1.0])
         desired = run.rolling.desired[0]
         v, _ = reference.rates(model.vehicle, ground, start.state, start.contact, desired, sigma=5.0, weights=w)
-        np.testing.assert_allclose(run.velocity[0], v, atol=1e-11)
+        np.testing.assert_allclose(run.velocity[0], v, rtol=0.0, atol=1e-11)
         camber.append(np.abs(run.joint_rates[0][[2, 4]]).sum())
     assert camber[0] > 1.2 * camber[1] > 1.2 * camber[2]
 
@@ -141,11 +141,11 @@ def test_at_a_closed_contact_the_rates_are_montanas(rolled):
         axes = np.array([at.e_u[w], at.e_v[w], at.normal_wheel[w]])
         eta = [*run.rolling.coordinates[k, w], at.psi[w]]
         rates = contact_rates(wheel, surface, eta, axes @ omega)
-        np.testing.assert_allclose(run.rolling.rates[k, w], rates[:4], atol=1e-6)  # closed to 1e-7
+        np.testing.assert_allclose(run.rolling.rates[k, w], rates[:4], rtol=0.0, atol=1e-6)  # closed to 1e-7
         L = np.zeros((4, 6))
         h = model.ground.second_derivatives([run.rolling.coordinates[k, w, 2:]])[0]
         assert montana(axes, run.rolling.coordinates[k, w, 1], 0.5, 0.15, h, L) == OK
-        np.testing.assert_allclose(run.rolling.rates[k, w], L[:, :3] @ omega, atol=1e-6)
+        np.testing.assert_allclose(run.rolling.rates[k, w], L[:, :3] @ omega, rtol=0.0, atol=1e-6)
 
 
 @entry
@@ -204,14 +204,14 @@ def test_admissible_rates_satisfy_the_hand_equation_and_are_a_projection(rolled)
     assert J_GC.shape == (18, 15)
     assert J_R.shape == (18, 6)
     J_in = model.mobility(state, contact).admissible
-    np.testing.assert_allclose(J_in @ J_in, J_in, atol=1e-12)
-    np.testing.assert_allclose(J_in, J_in.T, atol=1e-12)
+    np.testing.assert_allclose(J_in @ J_in, J_in, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(J_in, J_in.T, rtol=0.0, atol=1e-12)
     rates = J_in @ run.rolling.desired[500]
     V, *_ = np.linalg.lstsq(J_GC, J_R @ rates, rcond=None)
-    np.testing.assert_allclose(J_GC @ V, J_R @ rates, atol=1e-12)
+    np.testing.assert_allclose(J_GC @ V, J_R @ rates, rtol=0.0, atol=1e-12)
     # What the compiled solver integrates, closed to 1e-7, is the same projection and the same platform.
-    np.testing.assert_allclose(run.joint_rates[500], rates, atol=1e-6)
-    np.testing.assert_allclose(run.velocity[500, :6], V[:6], atol=1e-6)
+    np.testing.assert_allclose(run.joint_rates[500], rates, rtol=0.0, atol=1e-6)
+    np.testing.assert_allclose(run.velocity[500, :6], V[:6], rtol=0.0, atol=1e-6)
     inadmissible = np.eye(6)[1]  # the front wheel alone
     V, *_ = np.linalg.lstsq(J_GC, J_R @ inadmissible, rcond=None)
     assert np.linalg.norm(J_GC @ V - J_R @ inadmissible) > 0.05
@@ -224,10 +224,10 @@ def test_q2_spans_the_left_null_space(rolled):
     basis, rank = reference.admissible(model.vehicle, J_GC, J_R)
     assert rank == 15
     assert basis.shape == (6, 3)
-    np.testing.assert_allclose(basis.T @ basis, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(3), rtol=0.0, atol=1e-12)
     # J_in from the null space of all rows at once is the same projection.
     found = model.mobility(run.state[100], run.rolling.coordinates[100])
-    np.testing.assert_allclose(found.admissible, basis @ basis.T, atol=1e-12)
+    np.testing.assert_allclose(found.admissible, basis @ basis.T, rtol=0.0, atol=1e-12)
 
 
 def test_a_symmetric_vehicle_rolls_straight_on_a_slope_in_closed_form():
@@ -239,11 +239,13 @@ def test_a_symmetric_vehicle_rolls_straight_on_a_slope_in_closed_form():
     slope = float(plane.gradient(0.0, 0.0)[0])
     along = np.array([1.0, 0.0, slope]) / np.hypot(1.0, slope)
     expected = run.position[0] + np.outer(RADIUS * run.time, along)
-    np.testing.assert_allclose(run.position, expected, atol=1e-12)
-    np.testing.assert_allclose(run.joint_rates, np.tile([0.0, 1.0, 0.0, 1.0, 0.0, 1.0], (101, 1)), atol=1e-12)
+    np.testing.assert_allclose(run.position, expected, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(run.joint_rates, np.tile([0.0, 1.0, 0.0, 1.0, 0.0, 1.0], (101, 1)), rtol=0.0, atol=1e-12)
     u = run.rolling.coordinates[:, :, 0]
-    np.testing.assert_allclose(u - u[0], -run.time[:, None] * [1, 1, 1], atol=1e-11)
-    np.testing.assert_allclose(measure(run).platform_velocity[:, :3], np.tile(RADIUS * along, (101, 1)), atol=1e-12)
+    np.testing.assert_allclose(u - u[0], -run.time[:, None] * [1, 1, 1], rtol=0.0, atol=1e-11)
+    np.testing.assert_allclose(
+        measure(run).platform_velocity[:, :3], np.tile(RADIUS * along, (101, 1)), rtol=0.0, atol=1e-12
+    )
 
 
 def test_a_steered_three_wheeler_rolls_in_a_circle_on_flat_ground():
@@ -257,8 +259,8 @@ def test_a_steered_three_wheeler_rolls_in_a_circle_on_flat_ground():
     run = roll(model, rates=rates, duration=5.0, dt=0.02, start=model.start(joints={"phi1": steer}))
     angle = w * run.time
     expected = np.column_stack((turn * np.sin(angle), turn * (1.0 - np.cos(angle)), np.full_like(angle, RADIUS)))
-    np.testing.assert_allclose(run.position, expected, atol=1e-9)
-    np.testing.assert_allclose(run.joint("phi1"), steer, atol=1e-9)
+    np.testing.assert_allclose(run.position, expected, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(run.joint("phi1"), steer, rtol=0.0, atol=1e-9)
     assert set(run.rolling.degrees_of_freedom) == {2}
 
 
@@ -295,7 +297,7 @@ def test_a_planted_violation_falls_as_the_exponential_of_minus_sigma_t(sigma, gr
         left = model.closure(run.state[k], run.rolling.coordinates[k])
         # Every entry, not the norm alone; RK4 at σ dt ≤ 0.05 is exact to 1e-7 of the planted size.
         expected = planted * np.exp(-sigma * run.time[k])
-        np.testing.assert_allclose(left, expected, atol=1e-6 * np.abs(planted).max() + 2e-8)
+        np.testing.assert_allclose(left, expected, rtol=0.0, atol=1e-6 * np.abs(planted).max() + 2e-8)
 
 
 def test_realigned_contacts_close_at_once_and_the_vehicle_exponentially(ground):
@@ -332,7 +334,7 @@ def test_a_planted_coupling_error_falls_too(ground):
     state[7 + model.vehicle.joint_index("left")] += 2e-3
     run = roll(model, rates=drive(model.vehicle), duration=0.5, dt=0.005, start=Start(state, start.contact, 0, 1.0))
     twist = run.joint("left") + run.joint("right")
-    np.testing.assert_allclose(twist, 2e-3 * np.exp(-4.0 * run.time), atol=1e-9)
+    np.testing.assert_allclose(twist, 2e-3 * np.exp(-4.0 * run.time), rtol=0.0, atol=1e-9)
 
 
 def test_rolling_and_closure_errors_fall_with_the_fourth_power_of_the_step(analytic):
@@ -382,9 +384,9 @@ def test_mirrored_vehicle_on_mirrored_ground_goes_the_mirrored_way(name, ground)
     mirror = gr.terrain.moved(ground, mirror=True)
     wanted = flip * RollingModel(vehicle, ground).joint_rates(rates)
     image = roll(other, mirror, rates=wanted, duration=3.0, dt=0.02, start=(0.0, -0.3, -0.1))
-    np.testing.assert_allclose(image.position, run.position * [1, -1, 1], atol=1e-9)
-    np.testing.assert_allclose(image.joints, run.joints * flip, atol=1e-9)
-    np.testing.assert_allclose(image.rolling.coordinates, run.rolling.coordinates * [1, -1, 1, -1], atol=1e-9)
+    np.testing.assert_allclose(image.position, run.position * [1, -1, 1], rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(image.joints, run.joints * flip, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(image.rolling.coordinates, run.rolling.coordinates * [1, -1, 1, -1], rtol=0.0, atol=1e-9)
 
 
 def test_turning_and_shifting_the_world_changes_nothing_else(ground):
@@ -396,10 +398,12 @@ def test_turning_and_shifting_the_world_changes_nothing_else(ground):
     elsewhere = gr.terrain.moved(ground, x=shift[0], y=shift[1], z=shift[2], yaw=yaw)
     x, y, _ = R @ [0.0, 0.3, 0.0] + shift
     other = roll(vehicle, elsewhere, rates=drive(vehicle), duration=3.0, dt=0.02, start=(x, y, yaw + 0.1))
-    np.testing.assert_allclose(other.position, run.position @ R.T + shift, atol=1e-9)
-    np.testing.assert_allclose(other.joints, run.joints, atol=1e-9)
-    np.testing.assert_allclose(other.velocity, run.velocity, atol=1e-9)
-    np.testing.assert_allclose(other.rolling.coordinates[..., :2], run.rolling.coordinates[..., :2], atol=1e-9)
+    np.testing.assert_allclose(other.position, run.position @ R.T + shift, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(other.joints, run.joints, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(other.velocity, run.velocity, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(
+        other.rolling.coordinates[..., :2], run.rolling.coordinates[..., :2], rtol=0.0, atol=1e-9
+    )
 
 
 def test_a_run_saved_and_loaded_is_the_same(rolled, tmp_path):
@@ -431,10 +435,10 @@ def test_its_contacts_are_recorded_like_those_of_every_run(rolled):
     """Point, normal, slip, height error and angle of the engine's conventions, against the measured surfaces."""
     model, run = rolled
     at = measure(run).contacts
-    np.testing.assert_allclose(run.contact.point, at.point_wheel, atol=1e-12)
-    np.testing.assert_allclose(run.contact.normal, at.ground.normal, atol=1e-12)
+    np.testing.assert_allclose(run.contact.point, at.point_wheel, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(run.contact.normal, at.ground.normal, rtol=0.0, atol=1e-12)
     gap = np.sum((at.point_wheel - at.ground.point) * at.ground.normal, axis=-1)
-    np.testing.assert_allclose(run.contact.height_error, gap, atol=1e-12)
+    np.testing.assert_allclose(run.contact.height_error, gap, rtol=0.0, atol=1e-12)
     k = 321
     moving, _ = wheel_jacobians(model.vehicle, run.state, at.point_on_wheel)
     velocity = np.einsum("wij,j->wi", moving[k], run.velocity[k])
@@ -442,10 +446,10 @@ def test_its_contacts_are_recorded_like_those_of_every_run(rolled):
     ahead = np.cross(axle, at.ground.normal[k])
     ahead /= np.linalg.norm(ahead, axis=1, keepdims=True)
     axes = np.stack((ahead, np.cross(at.ground.normal[k], ahead), at.ground.normal[k]), axis=1)
-    np.testing.assert_allclose(run.contact.velocity[k], np.einsum("wij,wj->wi", axes, velocity), atol=1e-12)
+    np.testing.assert_allclose(run.contact.velocity[k], np.einsum("wij,wj->wi", axes, velocity), rtol=0.0, atol=1e-12)
     spin = run.joints[:, model.vehicle.arrays.wheel - 1]
     angle = run.rolling.coordinates[..., 0] + spin - np.pi
-    np.testing.assert_allclose(run.contact.angle, np.arctan2(np.sin(angle), np.cos(angle)), atol=1e-12)
+    np.testing.assert_allclose(run.contact.angle, np.arctan2(np.sin(angle), np.cos(angle)), rtol=0.0, atol=1e-12)
     np.testing.assert_array_equal(run.command, run.rolling.desired[:, model.vehicle.arrays.actuated])
 
 

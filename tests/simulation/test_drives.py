@@ -22,9 +22,11 @@ def test_a_constant_is_for_all_for_each_or_by_name():
 
 def test_an_arc_gives_each_wheel_the_speed_of_its_place():
     command = run(gr.drive.arc(1.0, 0.5)).command[0]
-    np.testing.assert_allclose(command * 0.165, [1 - 0.5 * 0.275, 1 + 0.5 * 0.275] * 2, atol=1e-12)  # left is inner
+    np.testing.assert_allclose(
+        command * 0.165, [1 - 0.5 * 0.275, 1 + 0.5 * 0.275] * 2, rtol=0.0, atol=1e-12
+    )  # left is inner
     back = run(gr.drive.arc(-1.0, 0.5)).command[0]
-    np.testing.assert_allclose(back, -command, atol=1e-12)  # same circle, driven backwards
+    np.testing.assert_allclose(back, -command, rtol=0.0, atol=1e-12)  # same circle, driven backwards
 
 
 def test_a_twist_moves_sideways_where_the_wheels_can():
@@ -43,8 +45,10 @@ def test_a_steered_vehicle_closes_the_loop_on_its_steering():
     start[7 + ROCKY.joint_index("S1")] = 0.2
     moved = run(gr.drive.arc(0.2), ROCKY, duration=1.0, dt=0.02, start=start)
     s1 = ROCKY.actuated.index("S1")
-    np.testing.assert_allclose(moved.command[:, s1], -5.0 * moved.joint("S1"), atol=1e-12)
-    np.testing.assert_allclose(moved.joint("S1"), 0.2 * 0.9 ** np.arange(51), atol=1e-12)  # Euler: 1 − 5 · 0.02 a step
+    np.testing.assert_allclose(moved.command[:, s1], -5.0 * moved.joint("S1"), rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(
+        moved.joint("S1"), 0.2 * 0.9 ** np.arange(51), rtol=0.0, atol=1e-12
+    )  # Euler: 1 − 5 · 0.02 a step
 
 
 def test_a_schedule_switches_at_its_times():
@@ -78,7 +82,7 @@ def test_a_python_function_and_its_compiled_form_drive_alike():
         return left, 2, left, 2.0
 
     python, numba = run(weave, duration=4.0), run(gr.drive.law(compiled), duration=4.0)
-    np.testing.assert_allclose(python.state, numba.state, atol=1e-12)
+    np.testing.assert_allclose(python.state, numba.state, rtol=0.0, atol=1e-12)
     assert np.ptp(python.command[:, 0]) > 0.5
 
 

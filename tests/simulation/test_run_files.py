@@ -63,10 +63,10 @@ def test_csv_has_a_named_column_for_everything(run, tmp_path):
 def test_tum_has_time_position_and_quaternion_x_y_z_w(run, tmp_path):
     run.to_tum(tmp_path / "run.tum")
     rows = np.loadtxt(tmp_path / "run.tum")
-    np.testing.assert_allclose(rows[:, 0], run.time, atol=1e-9)
-    np.testing.assert_allclose(rows[:, 1:4], run.position, atol=1e-9)
-    np.testing.assert_allclose(rows[:, 7], run.quaternion[:, 0], atol=1e-9)  # w is last
-    np.testing.assert_allclose(rows[:, 4:7], run.quaternion[:, 1:], atol=1e-9)
+    np.testing.assert_allclose(rows[:, 0], run.time, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(rows[:, 1:4], run.position, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(rows[:, 7], run.quaternion[:, 0], rtol=0.0, atol=1e-9)  # w is last
+    np.testing.assert_allclose(rows[:, 4:7], run.quaternion[:, 1:], rtol=0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize("damage", ["empty", "text", "cut", "schema", "newer", "shape", "nan", "status"])

@@ -40,10 +40,10 @@ def test_kitti_has_the_twelve_entries_of_each_pose_row_by_row(run, tmp_path):
     rows = np.loadtxt(tmp_path / "run.kitti")
     assert rows.shape == (len(run.time), 12)
     poses = rows.reshape(-1, 3, 4)
-    np.testing.assert_allclose(poses[:, :, 3], run.position, atol=1e-9)  # the last column is the position
-    np.testing.assert_allclose(poses[:, :, :3], rotation.from_quaternion(run.quaternion), atol=1e-9)
+    np.testing.assert_allclose(poses[:, :, 3], run.position, rtol=0.0, atol=1e-9)  # the last column is the position
+    np.testing.assert_allclose(poses[:, :, :3], rotation.from_quaternion(run.quaternion), rtol=0.0, atol=1e-9)
     # The first column is where the body's x axis points: in the plan, its heading.
-    np.testing.assert_allclose(np.unwrap(np.arctan2(poses[:, 1, 0], poses[:, 0, 0])), run.yaw, atol=1e-9)
+    np.testing.assert_allclose(np.unwrap(np.arctan2(poses[:, 1, 0], poses[:, 0, 0])), run.yaw, rtol=0.0, atol=1e-9)
 
 
 def test_pandas_has_the_columns_of_the_csv_with_units_and_time_as_index(forced, tmp_path):

@@ -160,8 +160,8 @@ def check_poses(run, messages):
         found = composed(message)
         assert len(found) == 1 + len(run.vehicle.frames)
         for i, frame in enumerate(run.vehicle.frames):
-            np.testing.assert_allclose(found[frame.name][:3, :3], R[i], atol=1e-9)
-            np.testing.assert_allclose(found[frame.name][:3, 3], p[i], atol=1e-9)
+            np.testing.assert_allclose(found[frame.name][:3, :3], R[i], rtol=0.0, atol=1e-9)
+            np.testing.assert_allclose(found[frame.name][:3, 3], p[i], rtol=0.0, atol=1e-9)
 
 
 def test_transforms_compose_to_the_poses_of_all_frames_wheels_with_their_spin(run, tmp_path):
@@ -218,7 +218,9 @@ def test_times_are_those_of_the_run(run, tmp_path):
     _, messages = read(tmp_path / "run.mcap")
     for topic in set(CHANNELS) - {"/scene"}:
         stamps = np.array([time for t, time, _, _ in messages if t == topic]) * 1e-9
-        np.testing.assert_allclose(stamps - START, run.time, atol=5e-7)  # float64 seconds since 1970 hold 2e-7 s
+        np.testing.assert_allclose(
+            stamps - START, run.time, rtol=0.0, atol=5e-7
+        )  # float64 seconds since 1970 hold 2e-7 s
     poses = [(time, m) for t, time, _, m in messages if t == "/pose"]
     exact = [START * 1e9 + round(t * 1e9) for t in run.time]
     assert [time for time, _ in poses] == exact
@@ -232,7 +234,7 @@ def test_pose_wheels_and_joints_carry_the_numbers_of_the_run(forced, tmp_path):
     for t in range(len(forced.time)):
         pose = of["/pose"][t]["pose"]
         assert [pose["position"][k] for k in "xyz"] == forced.position[t].tolist()
-        np.testing.assert_allclose([pose["orientation"][k] for k in "wxyz"], forced.quaternion[t], atol=1e-12)
+        np.testing.assert_allclose([pose["orientation"][k] for k in "wxyz"], forced.quaternion[t], rtol=0.0, atol=1e-12)
         for w, wheel in enumerate(of["/wheels"][t]["wheels"]):
             assert wheel["name"] == forced.vehicle.wheels[w]
             assert [wheel["slip"][k] for k in ("ahead", "left", "up")] == forced.contact.velocity[t, w].tolist()
@@ -252,7 +254,7 @@ def test_arrows_of_force_point_up_the_normal_and_add_up_to_the_weight(forced, tm
     scale = float(forces["metadata"][0]["value"].split()[0])
     total = np.zeros(3)
     for arrow, point in zip(forces["arrows"], forced.contact.point[-1], strict=True):
-        np.testing.assert_allclose([arrow["pose"]["position"][k] for k in "xyz"], point, atol=1e-12)
+        np.testing.assert_allclose([arrow["pose"]["position"][k] for k in "xyz"], point, rtol=0.0, atol=1e-12)
         R = rotation.from_quaternion([arrow["pose"]["orientation"][k] for k in "wxyz"])
         total += (arrow["shaft_length"] + arrow["head_length"]) / scale * R[:, 0]
     wanted = forced.contact.force[-1].sum(axis=0)  # on a plane and unsteered, the contact frames agree
@@ -283,10 +285,12 @@ def test_shapes_ride_on_their_frames_and_the_ground_lies_under_the_wheels(run, t
         radius = run.vehicle.frames[run.vehicle.frame_index(name)].radius
         assert wheel["size"]["x"] == wheel["size"]["y"] == 2 * radius
         axle = rotation.from_quaternion([wheel["pose"]["orientation"][k] for k in "wxyz"])[:, 2]
-        np.testing.assert_allclose(np.abs(axle), (0, 1, 0), atol=1e-12)  # a cylinder stands along z, an axle is y
+        np.testing.assert_allclose(
+            np.abs(axle), (0, 1, 0), rtol=0.0, atol=1e-12
+        )  # a cylinder stands along z, an axle is y
     mesh = by_name["ground"]["triangles"][0]
     corners = np.array([[p[k] for k in "xyz"] for p in mesh["points"]])
-    np.testing.assert_allclose(corners[:, 2], run.ground.height(corners[:, 0], corners[:, 1]), atol=1e-12)
+    np.testing.assert_allclose(corners[:, 2], run.ground.height(corners[:, 0], corners[:, 1]), rtol=0.0, atol=1e-12)
     a, b, c = corners[np.array(mesh["indices"]).reshape(-1, 3)].transpose(1, 0, 2)
     assert (np.cross(b - a, c - a)[:, 2] > 0).all()  # they face up
     low, high = corners.min(axis=0), corners.max(axis=0)
@@ -390,7 +394,7 @@ def test_an_arrow_points_where_it_should(direction):
     """Foxglove draws arrows along their own x axis."""
     found = towards(3.0 * np.array(direction, dtype=float))
     x = rotation.from_quaternion([found[k] for k in "wxyz"])[:, 0]
-    np.testing.assert_allclose(x, np.array(direction) / np.linalg.norm(direction), atol=1e-9)
+    np.testing.assert_allclose(x, np.array(direction) / np.linalg.norm(direction), rtol=0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
@@ -428,11 +432,11 @@ def test_an_exported_run_reads_back_as_a_log(forced, tmp_path):
             },
         },
     )
-    np.testing.assert_allclose(log.elapsed, forced.time, atol=1e-6)
+    np.testing.assert_allclose(log.elapsed, forced.time, rtol=0.0, atol=1e-6)
     for name in forced.vehicle.wheels:
         np.testing.assert_array_equal(log.rates[name], forced.velocity[:, 6 + names.index(name)])
     np.testing.assert_array_equal(log.poses.position, forced.position)
-    np.testing.assert_allclose(log.poses.attitude[:, 2], forced.yaw, atol=1e-12)
+    np.testing.assert_allclose(log.poses.attitude[:, 2], forced.yaw, rtol=0.0, atol=1e-12)
 
 
 def test_a_run_without_a_single_state_is_a_file_without_messages(tmp_path):

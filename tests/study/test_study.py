@@ -90,7 +90,7 @@ def test_the_climb_angle_of_coulomb_friction_is_its_arctangent() -> None:
         measures={"climb": {"kind": "climb_angle_deg", "tolerance": 0.1}},
     )  # fmt: skip
     # Half the tolerance, and 0.06° because within 4 s it must also gather a tenth of its speed.
-    np.testing.assert_allclose(found["climb"], np.degrees(np.arctan(found["contact.friction"])), atol=0.12)
+    np.testing.assert_allclose(found["climb"], np.degrees(np.arctan(found["contact.friction"])), rtol=0.0, atol=0.12)
 
 
 def test_energy_uphill_is_at_least_that_of_height(tmp_path: Path) -> None:
@@ -274,8 +274,8 @@ def test_a_study_finds_the_sobol_indices_of_a_linear_measure(tmp_path: Path) -> 
     assert list(indices) == ["flat", "slope:deg=1"]
     share = np.array([4.0 / 12.0, 9.0 / 4.0, 1.0 / 12.0]) / (32.0 / 12.0)
     for one in indices.values():
-        np.testing.assert_allclose(one.first, share, atol=0.03)  # of 256 base samples
-        np.testing.assert_allclose(one.total, share, atol=0.03)
+        np.testing.assert_allclose(one.first, share, rtol=0.0, atol=0.03)  # of 256 base samples
+        np.testing.assert_allclose(one.total, share, rtol=0.0, atol=0.03)
 
 
 def test_the_example_is_a_study_of_1500_rows() -> None:

@@ -54,7 +54,7 @@ def test_samples_are_finite_with_unit_normals_and_agree_with_bounds(kind):
     assert sample.inside.any()
     for part in sample:
         assert np.isfinite(part).all()
-    np.testing.assert_allclose(np.linalg.norm(sample.normal, axis=-1), 1.0, atol=1e-14)
+    np.testing.assert_allclose(np.linalg.norm(sample.normal, axis=-1), 1.0, rtol=0.0, atol=1e-14)
     np.testing.assert_array_equal(sample.normal[~sample.inside], np.tile([0, 0, 1], ((~sample.inside).sum(), 1)))
     xmin, xmax, ymin, ymax = ground.bounds
     beyond = (px < xmin) | (px > xmax) | (py < ymin) | (py > ymax)
@@ -115,7 +115,7 @@ def test_the_highest_of_a_stack_wins_and_it_ends_where_all_do():
 def test_a_stack_keeps_its_children_alive():
     ground = terrain.moved(terrain.stack(terrain.grid(HEIGHTS + 5.0, AXIS, AXIS), terrain.plane(-9.0)), z=1.0)
     filler = [np.full(2000, 7.7) for _ in range(200)]
-    np.testing.assert_allclose(ground.height(AXIS[:-1], AXIS[:-1]), np.diag(HEIGHTS)[:-1] + 6.0, atol=1e-12)
+    np.testing.assert_allclose(ground.height(AXIS[:-1], AXIS[:-1]), np.diag(HEIGHTS)[:-1] + 6.0, rtol=0.0, atol=1e-12)
     assert len(filler) == 200
 
 
@@ -123,8 +123,8 @@ def test_mirrored_ground_has_the_mirrored_heights_and_slopes():
     ground = terrain.grid(HEIGHTS, AXIS, AXIS)
     mirrored = terrain.moved(ground, mirror=True)
     px, py = np.random.default_rng(0).uniform(-2, 2, (2, 1000))
-    np.testing.assert_allclose(mirrored.height(px, py), ground.height(px, -py), atol=1e-15)
-    np.testing.assert_allclose(mirrored.gradient(px, py), ground.gradient(px, -py) * [1, -1], atol=1e-15)
+    np.testing.assert_allclose(mirrored.height(px, py), ground.height(px, -py), rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(mirrored.gradient(px, py), ground.gradient(px, -py) * [1, -1], rtol=0.0, atol=1e-15)
 
 
 def test_moved_ground_is_found_where_it_was_moved_to():
@@ -134,8 +134,8 @@ def test_moved_ground_is_found_where_it_was_moved_to():
     px, py = np.random.default_rng(0).uniform(-1.99, 1.99, (2, 1000))
     R = np.array([[math.cos(yaw), -math.sin(yaw)], [math.sin(yaw), math.cos(yaw)]])
     qx, qy = R @ (px, py) + np.array([[10.0], [-3.0]])
-    np.testing.assert_allclose(moved.height(qx, qy), ground.height(px, py) + 2.0, atol=1e-12)
-    np.testing.assert_allclose(moved.gradient(qx, qy), ground.gradient(px, py) @ R.T, atol=1e-12)
+    np.testing.assert_allclose(moved.height(qx, qy), ground.height(px, py) + 2.0, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(moved.gradient(qx, qy), ground.gradient(px, py) @ R.T, rtol=0.0, atol=1e-12)
 
 
 def test_moving_there_and_back_changes_nothing():
@@ -143,8 +143,8 @@ def test_moving_there_and_back_changes_nothing():
     there = terrain.moved(ground, x=1.0, y=2.0, z=3.0, mirror=True, yaw=1.0)
     back = terrain.moved(terrain.moved(there, x=-1.0, y=-2.0, z=-3.0), yaw=-1.0)
     back = terrain.moved(back, mirror=True)
-    np.testing.assert_allclose(back.sample(0.3, 0.4).normal, ground.sample(0.3, 0.4).normal, atol=1e-12)
-    np.testing.assert_allclose(back.height(0.3, 0.4), ground.height(0.3, 0.4), atol=1e-12)
+    np.testing.assert_allclose(back.sample(0.3, 0.4).normal, ground.sample(0.3, 0.4).normal, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(back.height(0.3, 0.4), ground.height(0.3, 0.4), rtol=0.0, atol=1e-12)
 
 
 def test_a_formula_with_and_without_its_slope_is_the_same_ground():
@@ -159,9 +159,9 @@ def test_a_formula_with_and_without_its_slope_is_the_same_ground():
         return 0.2 * math.sin(k * x) * y
 
     px, py = np.random.default_rng(0).uniform(-5, 5, (2, 1000))
-    np.testing.assert_allclose(with_slope.height(px, py), height_only.height(px, py), atol=1e-15)
+    np.testing.assert_allclose(with_slope.height(px, py), height_only.height(px, py), rtol=0.0, atol=1e-15)
     # Rounding eps·h/step ≈ 1e-11 and truncation step²·h‴ ≈ 1e-9.
-    np.testing.assert_allclose(with_slope.gradient(px, py), height_only.gradient(px, py), atol=1e-8)
+    np.testing.assert_allclose(with_slope.gradient(px, py), height_only.gradient(px, py), rtol=0.0, atol=1e-8)
 
 
 def test_a_formula_ends_where_it_returns_nan_and_at_its_bounds():

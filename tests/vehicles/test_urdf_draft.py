@@ -56,7 +56,7 @@ def test_a_castor_ball_slides_and_does_not_move_the_drive_point(load):
     robot = load(f.turtlebot())
     ball = robot.frames[robot.frame_index("caster_back_joint")]
     assert (ball.radius, ball.slides) == (0.005, 0.2)
-    np.testing.assert_allclose(robot.wheel_positions[-1], (-0.08, 0.0, 0.005), atol=1e-12)
+    np.testing.assert_allclose(robot.wheel_positions[-1], (-0.08, 0.0, 0.005), rtol=0.0, atol=1e-12)
     assert robot.sliding == ("caster_back_joint",)
     assert robot.drive_point == pytest.approx((0.0, 0.0))
     assert robot.mass == pytest.approx(0.8 + 0.1 + 2 * 0.03 + 0.005)
@@ -184,7 +184,7 @@ def test_free_needs_an_axis_and_turns_about_it(load):
     _, p = forward_kinematics(robot.frames, theta)
     # Turned about by π, its y is the body's −y; the wheel is at x = −0.1 and goes down by 0.1 sin 0.1.
     at = p[robot.frame_index("wheel_5")]
-    np.testing.assert_allclose(at, (-0.1 * math.cos(0.1), 0.2, -0.1 * math.sin(0.1)), atol=1e-9)
+    np.testing.assert_allclose(at, (-0.1 * math.cos(0.1), 0.2, -0.1 * math.sin(0.1)), rtol=0.0, atol=1e-9)
 
 
 def test_a_locked_joint_is_held_where_it_is_said_with_those_that_mimic_it(load):
@@ -205,7 +205,7 @@ def test_a_locked_joint_is_held_where_it_is_said_with_those_that_mimic_it(load):
     c, s = math.cos(0.5), math.sin(0.5)  # −0.5 rad about y raises what is ahead
     boom, hand = np.array([0.5 * c, 0.0, 0.2 + 0.5 * s]), np.array([c, 0.0, 0.2 + s])
     expected = (2.0 * boom + hand + hand + np.array([0.3, 0.0, 0.0])) / 24.0  # the wrist turns back by 0.5 rad
-    np.testing.assert_allclose(robot.frames[0].com, expected, atol=1e-12)
+    np.testing.assert_allclose(robot.frames[0].com, expected, rtol=0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -239,9 +239,9 @@ def test_wheels_on_fixed_joints_and_beside_their_axle_are_refused(load):
     with pytest.raises(VehicleError, match=r"wheel 'wheel_1', field centre: lies 0.05 m off the axle"):
         load(urdf, side='wheels = [ { joint = "wheel_1", radius = 0.1, centre = [0.05, 0.02, 0] } ]')
     robot = load(urdf, side='wheels = [ { joint = "wheel_1", radius = 0.1, centre = [0, 0.02, 0] } ]')
-    np.testing.assert_allclose(robot.wheel_positions[0], (0.3, 0.22, 0.0), atol=1e-12)
+    np.testing.assert_allclose(robot.wheel_positions[0], (0.3, 0.22, 0.0), rtol=0.0, atol=1e-12)
     com = robot.frames[robot.frame_index("wheel_1")].com  # the mass stays where it was
-    np.testing.assert_allclose(com, (0.0, -0.02, 0.0), atol=1e-12)
+    np.testing.assert_allclose(com, (0.0, -0.02, 0.0), rtol=0.0, atol=1e-12)
 
 
 def test_masses_of_links_keep_the_shape_of_their_inertia(load):
@@ -300,7 +300,7 @@ def test_drafts_are_read_as_they_are_written(drafted):
 def test_the_ball_of_a_castor_lies_across_the_body_whatever_its_joint(load):
     robot = load(f.turtlebot())  # its joint is turned by −1.57 about x
     ball = robot.frames[robot.frame_index("caster_back_joint")]
-    np.testing.assert_allclose(ball.rotation[:, 1], (0.0, 1.0, 0.0), atol=1e-12)
+    np.testing.assert_allclose(ball.rotation[:, 1], (0.0, 1.0, 0.0), rtol=0.0, atol=1e-12)
 
 
 def rockers(axis_left="0 1 0", axis_right="0 1 0", hinge=""):
@@ -349,7 +349,7 @@ def test_a_hinge_on_a_turned_rocker_is_vertical_in_the_body_and_faces_forward(lo
     robot = load(cart(*parts, wheels=back, extra=f.control("wheel_1", "wheel_2", "steer")))
     assert [one.joint for one in robot.steering] == ["steer"]
     R, _ = forward_kinematics(robot.frames, np.zeros(robot.n_joints))
-    np.testing.assert_allclose(R[robot.frame_index("steer")], np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(R[robot.frame_index("steer")], np.eye(3), rtol=0.0, atol=1e-12)
     run = gr.simulate(gr.Kinematics(robot), gr.terrain.plane(), gr.drive.arc(0.3, 0.5), duration=4.0, dt=0.02)
     assert run.joint("steer")[-1] == pytest.approx(math.atan(0.6 * 0.5), abs=1e-5)
 
@@ -392,6 +392,6 @@ def test_the_drive_point_of_a_robot_that_drives_along_y_is_in_body_axes(load):
     parts.append(f.joint("ball_joint", "fixed", "base", "ball", "0.1 0.2 -0.08"))
     robot = load(f.robot("sideways", *parts))
     assert robot.drive_point == pytest.approx((0.3, 0.0))
-    np.testing.assert_allclose(robot.wheel_positions[-1], (-0.2, 0.1, -0.08), atol=1e-12)
+    np.testing.assert_allclose(robot.wheel_positions[-1], (-0.2, 0.1, -0.08), rtol=0.0, atol=1e-12)
     run = gr.simulate(gr.Kinematics(robot), gr.terrain.plane(), gr.drive.arc(0.5), duration=2.0, dt=0.02)
-    np.testing.assert_allclose(run.position[-1, :2], (1.0, 0.0), atol=1e-6)
+    np.testing.assert_allclose(run.position[-1, :2], (1.0, 0.0), rtol=0.0, atol=1e-6)

@@ -77,7 +77,9 @@ def test_the_wheels_stand_where_the_urdf_puts_them(name, robot):
     found = sorted(map(tuple, robot.wheel_positions[: len(rolling)].round(5)))
     assert len(found) == 2 * len(axles)
     expected = sorted((x, y) for x in axles for y in (half_track, -half_track))
-    np.testing.assert_allclose(np.array(found)[:, :2], expected, atol=1e-4)  # racecar: 1.5708 for π/2, over 0.3 m
+    np.testing.assert_allclose(
+        np.array(found)[:, :2], expected, rtol=0.0, atol=1e-4
+    )  # racecar: 1.5708 for π/2, over 0.3 m
     np.testing.assert_allclose(robot.arrays.radius[: len(rolling)], radius)
     assert set(rolling) <= set(robot.actuated)
     assert implausible(robot) == []
@@ -86,7 +88,7 @@ def test_the_wheels_stand_where_the_urdf_puts_them(name, robot):
 
 def test_ten_metres_straight_on(name, robot):
     run = drive(robot, gr.drive.arc(0.5), 20.0)
-    np.testing.assert_allclose(run.position[-1, :2] - run.position[0, :2], (10.0, 0.0), atol=2e-4)
+    np.testing.assert_allclose(run.position[-1, :2] - run.position[0, :2], (10.0, 0.0), rtol=0.0, atol=2e-4)
     assert run.yaw[-1] == pytest.approx(0.0, abs=1e-4)
     radius = PLACES[name][2]
     for wheel in robot.rolling_wheels:
@@ -147,7 +149,7 @@ def test_inner_wheels_are_steered_more_than_outer_ones(name, tmp_path):
     expected = sorted(
         math.atan(x / (radius - side * PIVOT[name])) for x in TAIL[name] for side in (1.0, -1.0)
     )  # fmt: skip
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-5)
     assert [robot.frames[robot.frame_index(one.joint)].joint for one in robot.steering] == ["RZ"] * len(expected)
 
 
@@ -191,7 +193,7 @@ def test_the_arm_and_mast_of_curiosity_are_held_within_their_limits(tmp_path):
     turret = np.array([1.0 + 0.8 * math.cos(0.2), 0.0, 0.9 - 0.8 * math.sin(0.2)])
     mast, chassis = np.array([0.8, 0.4, 1.2]), np.array([0.0, 0.0, 1.0])
     expected = (500 * chassis + 10 * mast + 20 * arm + 5 * turret) / 535
-    np.testing.assert_allclose(body.com, expected, atol=1e-12)
+    np.testing.assert_allclose(body.com, expected, rtol=0.0, atol=1e-12)
 
 
 def test_a_hinge_whose_axis_points_down_steers_to_the_right_when_it_turns_forward(tmp_path):

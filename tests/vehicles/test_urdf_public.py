@@ -48,7 +48,7 @@ def test_two_hinges_on_one_axle_are_one_rocker(drafted, load, senses):
         for end, sense in zip("FB", senses, strict=True)
     ]
     assert abs(turned[0]) > 1e-3
-    np.testing.assert_allclose(turned, turned[0], atol=1e-9)
+    np.testing.assert_allclose(turned, turned[0], rtol=0.0, atol=1e-9)
 
 
 def test_a_hull_of_many_shapes_is_thinned_and_keeps_its_extent(load):
@@ -59,8 +59,8 @@ def test_a_hull_of_many_shapes_is_thinned_and_keeps_its_extent(load):
     points = robot.arrays.hull_point
     assert len(points) <= 2000
     assert len({one.frame for one in robot.hull}) == 1
-    np.testing.assert_allclose(points.max(axis=0), [0.25, 0.15, 0.21], atol=1e-9)
-    np.testing.assert_allclose(points.min(axis=0), [-0.25, -0.15, 0.05], atol=1e-9)
+    np.testing.assert_allclose(points.max(axis=0), [0.25, 0.15, 0.21], rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(points.min(axis=0), [-0.25, -0.15, 0.05], rtol=0.0, atol=1e-9)
 
 
 def test_meshes_that_are_not_there_are_said_once(tmp_path):
@@ -105,9 +105,9 @@ def test_wheels_that_are_called_mecanum_or_omni_get_rollers(drafted, load, kind,
         run = gr.simulate(
             gr.Kinematics(robot), gr.terrain.plane(), gr.drive.twist(0.0, 0.3, 0.0), duration=2.0, dt=0.02
         )
-        np.testing.assert_allclose(run.position[-1, :2] - run.position[0, :2], [0.0, 0.6], atol=1e-6)
+        np.testing.assert_allclose(run.position[-1, :2] - run.position[0, :2], [0.0, 0.6], rtol=0.0, atol=1e-6)
         turned = [run.joint(f"mecanum_{n}")[-1] for n in range(1, 5)]
-        np.testing.assert_allclose(turned, np.array([-1.0, 1.0, 1.0, -1.0]) * 0.6 / 0.1, atol=1e-6)
+        np.testing.assert_allclose(turned, np.array([-1.0, 1.0, 1.0, -1.0]) * 0.6 / 0.1, rtol=0.0, atol=1e-6)
 
 
 def test_that_it_drives_backward_because_its_sides_are_named_so_is_said(drafted):

@@ -127,8 +127,8 @@ def test_rocky7_has_its_right_hand_wheels_on_the_right_hand_bogie():
 def test_crusher_rides_at_45_cm_with_level_links_and_higher_at_its_natural_angle():
     crusher = vehicle("crusher")
     _, level = forward_kinematics(crusher.frames, np.zeros(crusher.n_joints))
-    np.testing.assert_allclose(0.7 - level[crusher.arrays.wheel][:, 2], 0.45, atol=1e-12)
-    np.testing.assert_allclose(0.7 - crusher.wheel_positions[:, 2], 0.45 + np.sin(0.1), atol=1e-12)
+    np.testing.assert_allclose(0.7 - level[crusher.arrays.wheel][:, 2], 0.45, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(0.7 - crusher.wheel_positions[:, 2], 0.45 + np.sin(0.1), rtol=0.0, atol=1e-12)
 
 
 def test_crusher_sags_from_its_natural_angle_to_level_links_under_its_weight():
@@ -140,7 +140,7 @@ def test_crusher_sags_from_its_natural_angle_to_level_links_under_its_weight():
 @pytest.mark.parametrize(("name", "x", "y"), [("lru1", 0.860, 0.586), ("lru2", 0.864, 0.590)])
 def test_lru_wheel_distances_are_the_measured_ones(name, x, y):
     spread = np.ptp(vehicle(name).wheel_positions, axis=0)
-    np.testing.assert_allclose(spread, [x, y, 0.0], atol=1e-12)
+    np.testing.assert_allclose(spread, [x, y, 0.0], rtol=0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", [name for name in SHIPPED if name.startswith("pvc")])
@@ -150,10 +150,10 @@ def test_pvc_designs_have_the_round_wheels_of_the_three_wheeler(name):
     np.testing.assert_array_equal(arrays.tyre, 0.15)
     where = vehicle(name).wheel_positions
     rear = where[np.abs(where[:, 0]) < 1e-12]
-    np.testing.assert_allclose(sorted(rear[:, 1]), [-0.75, 0.75], atol=1e-12)
+    np.testing.assert_allclose(sorted(rear[:, 1]), [-0.75, 0.75], rtol=0.0, atol=1e-12)
     front = where[where[:, 0] > 1e-12]
-    np.testing.assert_allclose(front[:, 0], 1.5, atol=1e-12)
-    np.testing.assert_allclose(sorted(front[:, 1]), [-0.75, 0.75] if len(where) == 4 else [0.0], atol=1e-12)
+    np.testing.assert_allclose(front[:, 0], 1.5, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(sorted(front[:, 1]), [-0.75, 0.75] if len(where) == 4 else [0.0], rtol=0.0, atol=1e-12)
 
 
 def test_an_unknown_name_lists_the_shipped_vehicles():

@@ -16,7 +16,9 @@ BODY = Frame("body", mass=48.0, com=(0.0, 0.0, 0.06), inertia=(0.8, 2.41, 2.89))
 def test_a_track_is_a_row_of_equal_wheels_that_its_front_wheel_turns():
     frames = Track(**ROW, wheels=4, width=0.12).frames
     assert [f.name for f in frames] == ["left", "left_2", "left_3", "left_4"]
-    np.testing.assert_allclose([f.xyz for f in frames], [(x, 0.25, -0.05) for x in (0.4, 0.2, 0.0, -0.2)], atol=1e-15)
+    np.testing.assert_allclose(
+        [f.xyz for f in frames], [(x, 0.25, -0.05) for x in (0.4, 0.2, 0.0, -0.2)], rtol=0.0, atol=1e-15
+    )
     assert [f.turns_with for f in frames] == [None, "left", "left", "left"]
     assert [f.actuated for f in frames] == [True, False, False, False]
     assert sum(f.mass for f in frames) == pytest.approx(6.0, rel=1e-15)
@@ -47,7 +49,7 @@ def test_a_file_with_tracks_is_read_as_its_wheels(tmp_path: Path):
 def test_seen_in_a_mirror_the_tracks_change_sides():
     vehicle = gr.vehicle("tracked")
     mirrored = vehicle.mirrored()
-    np.testing.assert_allclose(mirrored.wheel_positions, vehicle.wheel_positions * [1, -1, 1], atol=1e-15)
+    np.testing.assert_allclose(mirrored.wheel_positions, vehicle.wheel_positions * [1, -1, 1], rtol=0.0, atol=1e-15)
     assert mirrored.arrays.leader.tolist() == vehicle.arrays.leader.tolist()
 
 

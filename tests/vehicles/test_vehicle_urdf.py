@@ -204,10 +204,10 @@ def test_every_frame_moves_as_its_link_does_in_the_urdf(load):
         R, p = forward_kinematics(rover.frames, theta)
         for i, name in enumerate(rover.joints, start=1):
             T = raw[children[name]]
-            np.testing.assert_allclose(p[i], T[:3, 3], atol=1e-12)
+            np.testing.assert_allclose(p[i], T[:3, 3], rtol=0.0, atol=1e-12)
             # The frame is fixed in its link: the same rotation between them at every displacement.
             fixed = at_zero[children[name]][:3, :3].T @ R_zero[i]
-            np.testing.assert_allclose(T[:3, :3].T @ R[i], fixed, atol=1e-12)
+            np.testing.assert_allclose(T[:3, :3].T @ R[i], fixed, rtol=0.0, atol=1e-12)
 
 
 def test_a_wheel_turns_about_its_urdf_axis(load):
@@ -217,8 +217,8 @@ def test_a_wheel_turns_about_its_urdf_axis(load):
     axes = {"wheel_fl": [0, 1, 0], "wheel_fr": [0, 0, 1], "wheel_rl": [0, -1, 0], "wheel_rr": [0.1, 1, 0.2]}
     for name, axis in axes.items():
         expected = raw["tyre_" + name[-2:]][:3, :3] @ axis / np.linalg.norm(axis)
-        np.testing.assert_allclose(R[rover.frame_index(name)][:, 1], expected, atol=1e-12)
-    np.testing.assert_allclose(R[rover.frame_index("wheel_fr")], np.eye(3), atol=1e-12)
+        np.testing.assert_allclose(R[rover.frame_index(name)][:, 1], expected, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(R[rover.frame_index("wheel_fr")], np.eye(3), rtol=0.0, atol=1e-12)
 
 
 def test_mass_centre_and_inertia_are_conserved_at_any_displacement(load):
@@ -229,8 +229,8 @@ def test_mass_centre_and_inertia_are_conserved_at_any_displacement(load):
         raw = raw_mass_properties(ROVER, dict(zip(rover.joints, theta, strict=True)))
         ours = mass_properties(rover, theta)
         assert ours[0] == pytest.approx(raw[0], rel=1e-12)
-        np.testing.assert_allclose(ours[1], raw[1], atol=1e-12)
-        np.testing.assert_allclose(ours[2], raw[2], atol=1e-11)
+        np.testing.assert_allclose(ours[1], raw[1], rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(ours[2], raw[2], rtol=0.0, atol=1e-11)
     assert rover.frames[0].mass == pytest.approx(23.7)  # base, mast, camera
     assert rover.frames[rover.frame_index("wheel_fl")].mass == pytest.approx(2.2)  # tyre, cap
 

@@ -45,7 +45,7 @@ def test_the_hull_lies_on_the_body_as_its_visual_origin_turns_it(tmp_path: Path,
     vehicle = gr.vehicle(write_robot(tmp_path, mesh))
     # The chassis hangs 0.0345 m above the root link, the body.
     expected = sorted_points(body_points(wedge()[0]) + np.array((0.0, 0.0, 0.0345)))
-    np.testing.assert_allclose(drawn(vehicle, "base_link"), expected, atol=2e-6)
+    np.testing.assert_allclose(drawn(vehicle, "base_link"), expected, rtol=0.0, atol=2e-6)
     # By eye: the mast is behind and to the left, and its top is the highest corner; the hull is lowest in front.
     top = expected[np.argmax(expected[:, 2])]
     assert top[0] < 0.0 < top[1]
@@ -55,7 +55,7 @@ def test_roll_pitch_yaw_of_an_origin_turn_about_fixed_axes_in_that_order(tmp_pat
     vehicle = gr.vehicle(write_robot(tmp_path, "hull.stl"))
     visual = vehicle.visuals[0]
     # Roll 90°, then yaw 90°: the mesh's z (ahead) goes to −y and then to x, its y (up) to z, its x (left) to y.
-    np.testing.assert_allclose(visual.rotation, [[0, 0, 1], [1, 0, 0], [0, 1, 0]], atol=1e-12)
+    np.testing.assert_allclose(visual.rotation, [[0, 0, 1], [1, 0, 0], [0, 1, 0]], rtol=0.0, atol=1e-12)
     roll, yaw = rotation.from_rpy(0.5 * math.pi, 0, 0), rotation.from_rpy(0, 0, 0.5 * math.pi)
     assert not np.allclose(roll @ yaw, visual.rotation, atol=0.1)  # so the order of this origin cannot be changed
 
@@ -70,7 +70,7 @@ def test_three_different_angles_of_an_origin_are_roll_pitch_and_yaw(tmp_path: Pa
     Ry = np.array([[c(-0.4), 0, s(-0.4)], [0, 1, 0], [-s(-0.4), 0, c(-0.4)]])
     Rz = np.array([[c(1.1), -s(1.1), 0], [s(1.1), c(1.1), 0], [0, 0, 1]])
     hand = wedge()[0] @ (Rz @ Ry @ Rx).T + np.array(HULL_XYZ) + np.array((0.0, 0.0, 0.0345))
-    np.testing.assert_allclose(drawn(gr.vehicle(path), "base_link"), sorted_points(hand), atol=2e-6)
+    np.testing.assert_allclose(drawn(gr.vehicle(path), "base_link"), sorted_points(hand), rtol=0.0, atol=2e-6)
 
 
 def test_visuals_of_a_turning_link_move_with_its_joint(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_visuals_of_a_turning_link_move_with_its_joint(tmp_path: Path) -> None:
         R, p = frame_poses(vehicle, state)
         place = R[index] @ bar.xyz + p[index]
         # The chassis is 0.0345 m up, the wheel's joint as much again; a positive turn about y takes x to −z.
-        np.testing.assert_allclose(place, np.array((0.131, 0.188, 0.069)) + hand, atol=1e-9)
+        np.testing.assert_allclose(place, np.array((0.131, 0.188, 0.069)) + hand, rtol=0.0, atol=1e-9)
 
 
 def test_visuals_turn_with_a_fixed_joint_and_with_the_axis_of_a_wheel(tmp_path: Path) -> None:
@@ -95,13 +95,13 @@ def test_visuals_turn_with_a_fixed_joint_and_with_the_axis_of_a_wheel(tmp_path: 
     vehicle = gr.vehicle(path)
     x, y, z = body_points(wedge()[0]).T
     hand = np.column_stack([0.1 - y, x, 0.0345 + z])  # the chassis looks to the left
-    np.testing.assert_allclose(drawn(vehicle, "base_link"), sorted_points(hand), atol=2e-6)
+    np.testing.assert_allclose(drawn(vehicle, "base_link"), sorted_points(hand), rtol=0.0, atol=2e-6)
     # The front left wheel is at (0.131, 0.188) of the chassis; its frame's y points to its right, its bar stays ahead.
     R, p = frame_poses(vehicle, np.array([1.0, *np.zeros(6 + vehicle.n_joints)]))
     index = vehicle.frame_index("front_left")
     bar = next(v for v in vehicle.visuals if v.frame == "front_left" and v.shape == "box")
-    np.testing.assert_allclose(R[index] @ bar.xyz + p[index], (0.1 - 0.21, 0.131 + 0.05, 0.069), atol=1e-9)
-    np.testing.assert_allclose(np.abs(R[index] @ bar.rotation), [[0, 1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-9)
+    np.testing.assert_allclose(R[index] @ bar.xyz + p[index], (0.1 - 0.21, 0.131 + 0.05, 0.069), rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(np.abs(R[index] @ bar.rotation), [[0, 1, 0], [1, 0, 0], [0, 0, 1]], rtol=0.0, atol=1e-9)
 
 
 def test_colours_are_those_of_the_link_of_a_name_or_of_the_mesh(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_mesh_is_placed_by_its_numbers_whatever_it_says_is_up(tmp_path: Path) 
     for up in ("X_UP", "Y_UP", "Z_UP"):  # as in RViz and Gazebo, for which URDF files are written
         write_dae(tmp_path / f"{up}.dae", *wedge(), up=up)
         corners = np.concatenate([part.vertices for part in read_mesh(tmp_path / f"{up}.dae")])
-        np.testing.assert_allclose(sorted_points(corners), sorted_points(wedge()[0]), atol=2e-6)
+        np.testing.assert_allclose(sorted_points(corners), sorted_points(wedge()[0]), rtol=0.0, atol=2e-6)
 
 
 def test_triangles_keep_their_outside_through_formats_scale_and_mirror(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_a_collision_mesh_may_be_a_dae(tmp_path: Path) -> None:
     for mesh in ("hull.dae", "hull.stl"):
         WRITERS[mesh](tmp_path / mesh, *wedge())
     corners = [sorted_points(np.array(hull_of_mesh(tmp_path / mesh))) for mesh in ("hull.dae", "hull.stl")]
-    np.testing.assert_allclose(corners[0], corners[1], atol=2e-6)
+    np.testing.assert_allclose(corners[0], corners[1], rtol=0.0, atol=2e-6)
     assert len(corners[0]) > 8
 
 
@@ -151,9 +151,9 @@ def volume(vertices: np.ndarray, faces: np.ndarray) -> float:
 def test_a_mirrored_vehicle_looks_like_its_mirror_image(tmp_path: Path) -> None:
     vehicle = gr.vehicle(write_robot(tmp_path, "hull.stl"))
     expected = drawn(vehicle, "base_link") * (1.0, -1.0, 1.0)
-    np.testing.assert_allclose(drawn(vehicle.mirrored(), "base_link"), sorted_points(expected), atol=2e-6)
+    np.testing.assert_allclose(drawn(vehicle.mirrored(), "base_link"), sorted_points(expected), rtol=0.0, atol=2e-6)
     again = vehicle.mirrored().mirrored()
-    np.testing.assert_allclose(drawn(again, "base_link"), drawn(vehicle, "base_link"), atol=2e-6)
+    np.testing.assert_allclose(drawn(again, "base_link"), drawn(vehicle, "base_link"), rtol=0.0, atol=2e-6)
 
 
 @pytest.mark.parametrize("where", [*VARIABLES, "folder", "mapping", "deep"])
@@ -229,7 +229,7 @@ def test_a_saved_run_needs_no_mesh_files(tmp_path: Path, recwarn: pytest.Warning
     assert after["frames"] == before["frames"]
     for a, b in zip(after["meshes"][0]["parts"], before["meshes"][0]["parts"], strict=True):
         assert a["color"] == b["color"]
-        np.testing.assert_allclose(a["low"], b["low"], atol=1e-6)
+        np.testing.assert_allclose(a["low"], b["low"], rtol=0.0, atol=1e-6)
     assert not recwarn.list
     loaded.save(tmp_path / "again.npz")  # what was loaded is kept
     assert len(drawn(gr.Run.load(tmp_path / "again.npz").vehicle, "base_link")) == 16
@@ -249,7 +249,7 @@ def test_a_vehicle_file_has_visuals_and_keeps_them(tmp_path: Path) -> None:
     vehicle = gr.vehicle(tmp_path / "own.toml")
     assert vehicle.visuals[0].color == (1.0, 0.5, 0.0, 1.0)
     hand = (wedge()[0] * (2.0, 1.0, 1.0)) @ rotation.from_rpy(0.0, 0.0, 1.0).T + (0.1, 0.0, 0.0)
-    np.testing.assert_allclose(drawn(vehicle, "body"), sorted_points(hand), atol=2e-6)
+    np.testing.assert_allclose(drawn(vehicle, "body"), sorted_points(hand), rtol=0.0, atol=2e-6)
     gr.vehicles.write_toml(vehicle, tmp_path / "elsewhere.toml")
     assert gr.vehicle(tmp_path / "elsewhere.toml").visuals == vehicle.visuals
 

@@ -101,7 +101,7 @@ def test_predicted_segments_begin_where_the_measured_ones_do(fit: Fit, log: Log,
     lines = figure.axes[0].lines
     assert len(lines) == 9
     for measured, predicted in zip(lines[::3], lines[1::3], strict=True):
-        np.testing.assert_allclose(measured.get_xydata()[0], predicted.get_xydata()[0], atol=1e-12)
+        np.testing.assert_allclose(measured.get_xydata()[0], predicted.get_xydata()[0], rtol=0.0, atol=1e-12)
     with pytest.raises(gr.GrouserError, match="none from number 99"):
         pictures.plot_segments(fit, log, first=99)
 

@@ -49,13 +49,15 @@ def test_the_page_has_the_route_the_samples_and_the_refused_way_with_its_reason(
     assert {"goal", "samples of the controller", "keep-outs", "refused: straight way"} <= lines.keys()
     (name,) = (name for name in lines if name.startswith("route of least energy"))
     route = decoded(lines[name]["paths"][0]) + origin[:2]
-    np.testing.assert_allclose(route, plan.route.path[:, :2], atol=1e-5)
+    np.testing.assert_allclose(route, plan.route.path[:, :2], rtol=0.0, atol=1e-5)
     assert lines["refused: straight way"]["detail"] == plan.refused[0].reason
     samples = [one for fan in plan.drive.fans for one in fan]
     assert len(lines["samples of the controller"]["paths"]) == len(samples) > 10
-    np.testing.assert_allclose(decoded(lines["samples of the controller"]["paths"][3]) + origin, samples[3], atol=1e-5)
+    np.testing.assert_allclose(
+        decoded(lines["samples of the controller"]["paths"][3]) + origin, samples[3], rtol=0.0, atol=1e-5
+    )
     ring = np.concatenate([decoded(one) + origin[:2] for one in lines["keep-outs"]["paths"]])
-    np.testing.assert_allclose(np.hypot(*(ring - (-2.0, -1.0)).T), 0.6, atol=0.1)  # a cell
+    np.testing.assert_allclose(np.hypot(*(ring - (-2.0, -1.0)).T), 0.6, rtol=0.0, atol=0.1)  # a cell
     energy = float(plan.drive.energy.sum())
     assert f"{energy:.0f} J" in scene["title"]
     assert "chance of failure" in scene["title"]

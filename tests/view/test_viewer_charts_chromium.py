@@ -157,7 +157,7 @@ def test_runs_are_compared_in_charts_of_one_curve_each(opened: Open, run: gr.Run
         height, torque = (page.evaluate("(key) => window.grouser.chart(key)", key) for key in ("height", "torque"))
         assert [one["name"] for one in height["values"]] == ["a", "b"]
         z = run.position[30, 2]
-        np.testing.assert_allclose([one["value"] for one in height["values"]], [z, z + 0.25], atol=1e-6)
+        np.testing.assert_allclose([one["value"] for one in height["values"]], [z, z + 0.25], rtol=0.0, atol=1e-6)
         most = np.abs(run.torque[30]).max()
         np.testing.assert_allclose([one["value"] for one in torque["values"]], [most, most], rtol=1e-6)
 

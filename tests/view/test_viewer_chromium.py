@@ -242,7 +242,7 @@ def test_ellipse_moves_with_the_clock(opened: Open, rolling: gr.Run, tmp_path: P
         ):
             now = drawn_at(t)
             np.testing.assert_allclose(now["centre"], middle, atol=1e-6, rtol=0.0)
-            np.testing.assert_allclose(np.array(now["shape"]) / arrays.SIGMAS_95**2, spread, atol=1e-6)
+            np.testing.assert_allclose(np.array(now["shape"]) / arrays.SIGMAS_95**2, spread, rtol=0.0, atol=1e-6)
             assert now["behind"] == behind
         page.keyboard.press("l")
         assert "95 % ellipses, now and 3 of 3 along the path" in page.locator("#legend").inner_text()

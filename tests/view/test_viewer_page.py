@@ -178,7 +178,7 @@ def test_forces_in_the_world_carry_the_weight_of_a_vehicle_on_a_slope() -> None:
     vehicle = gr.vehicle("husky")
     parked = gr.simulate(gr.Dynamics(vehicle), slope, gr.drive.arc(0.0), duration=4.0, start=(1.0, 2.0, 0.7))
     total = decoded(make_scene([parked])["runs"][0]["contact"]["force"])[-1].sum(axis=0)
-    np.testing.assert_allclose(total, [0.0, 0.0, vehicle.mass * 9.81], atol=2e-3 * vehicle.mass * 9.81)
+    np.testing.assert_allclose(total, [0.0, 0.0, vehicle.mass * 9.81], rtol=0.0, atol=2e-3 * vehicle.mass * 9.81)
 
 
 def test_slip_in_the_world_is_the_velocity_of_the_contact_points() -> None:
@@ -189,7 +189,7 @@ def test_slip_in_the_world_is_the_velocity_of_the_contact_points() -> None:
     slip = decoded(make_scene([sliding])["runs"][0]["contact"]["slip"])[-2].mean(axis=0)
     moved = np.diff(sliding.position, axis=0)[-1] / sliding.dt
     assert np.linalg.norm(moved) > 1.0
-    np.testing.assert_allclose(slip, moved, atol=0.05 * float(np.linalg.norm(moved)))
+    np.testing.assert_allclose(slip, moved, rtol=0.0, atol=0.05 * float(np.linalg.norm(moved)))
 
 
 def test_ground_is_that_of_the_run_where_the_map_covers_it(run: gr.Run, ground: gr.terrain.Terrain) -> None:
@@ -205,7 +205,7 @@ def test_ground_is_that_of_the_run_where_the_map_covers_it(run: gr.Run, ground: 
     assert inside is None
     assert truth.inside.all()
     np.testing.assert_allclose(
-        low + (high - low) * height / 65535 + made["origin"][2], truth.height, atol=(high - low) / 65535
+        low + (high - low) * height / 65535 + made["origin"][2], truth.height, rtol=0.0, atol=(high - low) / 65535
     )
     assert drawn["contour"] in (0.05, 0.1)
     assert make_scene([dataclasses.replace(run, ground=None)])["grounds"] == []
@@ -279,7 +279,7 @@ def test_samples_of_a_run_are_ellipses_while_two_are_on_their_way(run: gr.Run) -
         there = state[who, row, 4:6]
         np.testing.assert_allclose(half[row] @ half[row].T, np.cov(there.T), rtol=1e-6, atol=1e-12)
         centre = decoded(one["centre"])[row] + made["origin"][:2]
-        np.testing.assert_allclose(centre, there.mean(axis=0), atol=1e-9)
+        np.testing.assert_allclose(centre, there.mean(axis=0), rtol=0.0, atol=1e-9)
     alone = Samples(state, np.where(steps < 100, "off_terrain", "ok"), np.array([100, 60, 60, 60, 60, 60]), 1)
     (one,) = make_scene([dataclasses.replace(run, samples=alone)])["poses"]
     np.testing.assert_array_equal(decoded(one["time"]), run.time[:61])
@@ -313,7 +313,7 @@ def test_fan_is_thinned_evenly_and_says_so(ground: gr.terrain.Terrain, monkeypat
     assert {group["status"]: group["total"] for group in drawn["groups"]} == counts
     assert sum(group["paths"]["shape"][0] for group in drawn["groups"]) == 10
     last = decoded(drawn["groups"][-1]["paths"])[-1, -1] + made["origin"]
-    np.testing.assert_allclose(last, fan.state[-1, -1, 4:7], atol=1e-5)
+    np.testing.assert_allclose(last, fan.state[-1, -1, 4:7], rtol=0.0, atol=1e-5)
     short = gr.rollout(gr.Kinematics(gr.vehicle("husky")), ground, speed * np.ones((1, 100, 4)))
     with pytest.raises(gr.GrouserError, match="every="):
         make_scene([], fan=short)
@@ -361,7 +361,7 @@ def test_meshes_are_drawn_for_frames_that_exist(run: gr.Run, tmp_path: Path) -> 
         (part,) = vehicle["meshes"][shape[0]["mesh"]]["parts"]
         steps = decoded(part["vertices"])[decoded(part["faces"])]
         corners = np.array(part["low"]) + np.array(part["step"]) * steps
-        np.testing.assert_allclose(np.abs(corners).max(axis=(0, 1)), [0.2, 0.15, 0.1], atol=1e-5)
+        np.testing.assert_allclose(np.abs(corners).max(axis=(0, 1)), [0.2, 0.15, 0.1], rtol=0.0, atol=1e-5)
     (tmp_path / "bad.stl").write_bytes(b"solid nothing")
     for meshes, said in (
         ({"hull": file}, "no vehicle has a frame 'hull'"),

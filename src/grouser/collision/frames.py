@@ -72,8 +72,9 @@ def frame_poses(vehicle: Vehicle, state: ArrayLike) -> tuple[FloatArray, FloatAr
 
     Of rows of states (n, nq) the results are (n, nf, 3, 3) and (n, nf, 3).
     """
-    rows, nf = np.asarray(state).ndim == 2, len(vehicle.frames)
+    rows = np.asarray(state).ndim == 2
     q = _checked_rows(vehicle, state) if rows else checked_state(vehicle, state)[None]
+    nf = len(vehicle.frames)
     R, p = np.zeros((len(q), nf, 3, 3)), np.zeros((len(q), nf, 3))
     with_scratch(kernels.pose_rows, vehicle.arrays, q, R, p)
     return (R, p) if rows else (R[0], p[0])
