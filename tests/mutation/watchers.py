@@ -45,6 +45,7 @@ WATCHERS = {
     "logs/": ["tests/logs"],
     "motion/": ["tests/motion", "tests/calibration", "tests/odometry"],
     "odometry/": ["tests/odometry"],
+    "own_law": ["tests/actuation", "tests/contact", "tests/physics/test_own_functions.py"],
     "plan/": ["tests/plan"],
     "robot/": ["tests/robot", "tests/node"],
     "rolling/": ["tests/rolling", "tests/physics/test_tyre_rolling.py"],
