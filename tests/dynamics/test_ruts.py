@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import grouser as gr
+from grouser._compile.jit import entry
+from grouser._kernels.contact.ruts import AHEAD, entry_distance
 from grouser.errors import SimulationError
 
 DT, SPEED = 0.02, 0.2
@@ -102,6 +104,23 @@ def test_on_the_way_back_all_wheels_run_in_their_own_ruts(there_and_back):
     sinkage = -run.contact.height_error
     more = sinkage[back][:, front].mean() / sinkage[forth][:, front].mean()
     assert 1.0 < more < 1.4
+
+
+@entry
+def entered(vehicle, model, w, depth, d):
+    return entry_distance(vehicle, model, w, depth, d)
+
+
+@pytest.mark.parametrize(("depth", "felt"), [(0.05, 0.0), (0.05, 0.03), (0.05, 0.04), (0.02, 0.04)])
+def test_the_rim_enters_a_rut_ahead_by_half_the_chord_below_its_floor(depth, felt):
+    """The floor is at what the soil kept, less the share that springs back; half a chord h deep is √(2 R h)."""
+    model = lru(ruts=gr.contact.Ruts(cell=0.02, size=2.56, rebound=0.25))
+    d = gr.Simulation(model, gr.terrain.plane(), dt=DT)._room.dynamic_scratch
+    d.rut_felt[:] = felt
+    vehicle = model.vehicle_arrays
+    found = entered(vehicle, model.arrays(DT), 0, depth, d)
+    below = max(depth - 0.75 * felt, 0.0)
+    assert found == pytest.approx(max(np.sqrt(2.0 * vehicle.radius[0] * below), AHEAD * 0.02), rel=1e-12)
 
 
 def test_a_stopped_vehicle_stays_in_its_ruts():
