@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import grouser as gr
+from grouser._kernels.simulation.happened import HAPPENED_COLUMNS, SLIDING, happened_rows
+from grouser._kernels.simulation.rollout import CONTACT_COLUMNS
+from grouser.collision.frames import with_scratch
 from grouser.vehicles import Frame, Hull, Vehicle
 
 ZOE, HUSKY = gr.vehicle("zoe"), gr.vehicle("husky")
@@ -58,6 +61,18 @@ def test_driving_uphill_too_steep_is_a_slide_downhill():
     assert run.position[-1, 0] < -3.0
     assert said["slid"] == pytest.approx(run.distance, rel=0.1)
     assert said["slid_down"] > 1.0
+
+
+@pytest.mark.parametrize("velocity", [(0.3, 0.4, 0.0), (0.0, -0.5, 0.0), (0.1, 0.7, -0.5)])
+def test_what_lies_on_its_hull_slides_with_all_of_its_speed(velocity):
+    state = np.concatenate([[1.0, 0, 0, 0], [0.0, 0.0, 1.0], np.zeros(HUSKY.n_joints)])
+    v = np.concatenate([np.zeros(3), velocity, np.zeros(HUSKY.n_joints)])
+    contacts, loads = np.zeros((1, 4, CONTACT_COLUMNS)), np.array([[0.0, 0.0, 0.0, 0.0, 3.0]])  # three points of the hull carry
+    contacts[..., 5] = 1.0
+    contacts[..., :2] = HUSKY.wheel_positions[:, :2]
+    out = np.zeros((1, HAPPENED_COLUMNS))
+    with_scratch(happened_rows, HUSKY.arrays, 9.81, state[None], v[None], contacts, loads, out)
+    assert out[0, SLIDING] == pytest.approx(np.linalg.norm(velocity), rel=1e-12)
 
 
 def test_wheels_that_spin_and_wheels_that_skid_do_not_slide_the_vehicle():
