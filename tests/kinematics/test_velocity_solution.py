@@ -186,3 +186,13 @@ def test_contact_angles_stand_in_for_the_ground():
     rising = model.velocity(q, np.full(4, 2.0), angles=np.full(4, -0.3))
     assert rising.value[5] == pytest.approx(np.tan(0.3) * rising.value[3], abs=1e-9)
     assert np.hypot(rising.value[3], rising.value[5]) == pytest.approx(0.325 * 2.0, abs=1e-9)
+
+
+def test_every_step_whose_constraints_leave_a_velocity_open_is_counted():
+    """Nothing determines the turn rate of a body on one wheel: each of its 25 steps, in a run and in a batch."""
+    frames = (Frame("body", mass=10.0), Frame("wheel", "body", "RY", True, radius=0.3, mass=1.0))
+    model, ground = gr.Kinematics(Vehicle("one wheel", frames)), gr.terrain.plane()
+    run = gr.simulate(model, ground, gr.drive.constant(1.0), duration=1.0, dt=0.04)
+    assert (run.steps, run.deficient_steps) == (25, 25)
+    many = gr.rollout(model, ground, np.ones((3, 25, 1)), start=run.state[0], dt=0.04)
+    assert many.deficient.tolist() == [25, 25, 25]

@@ -20,6 +20,7 @@ DYNAMICS = [
     "tests/dynamics",
     "tests/physics/test_textbook_motions.py",
     "tests/physics/test_momentum.py",
+    "tests/physics/test_soil_power.py",
     "tests/reference/test_dynamics_golden.py",
     "tests/physics/test_same_motion.py",
 ]
@@ -49,7 +50,7 @@ WATCHERS = {
     "plan/": ["tests/plan"],
     "robot/": ["tests/robot", "tests/node"],
     "rolling/": ["tests/rolling", "tests/physics/test_tyre_rolling.py"],
-    "simulation/": [*MOTION, *DYNAMICS, "tests/simulation"],
+    "simulation/": [*MOTION, *DYNAMICS, "tests/simulation", "tests/kinematics"],
     "slip/": ["tests/kinematics", "tests/physics/test_own_functions.py"],
     "terrain/soils": ["tests/terrain/test_soils.py", "tests/physics/test_soils_by_place.py"],
     "terrain/": ["tests/terrain", *CONTACT],

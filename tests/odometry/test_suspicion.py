@@ -189,3 +189,14 @@ def test_loss_of_grip_is_found_within_the_ripple_of_the_motors():
         assert found[-1].evidence[1] > 5.0
         assert (found[-1].evidence[[0, 2, 3]] < 5.0).all()
     assert hits == 4
+
+
+def test_rates_of_joints_between_body_and_wheels_are_slopes_of_their_angles():
+    """Not of the angles themselves: a bogie that stands at 0.2 rad does not turn."""
+    rover = gr.vehicle("rocky7")
+    odo = gr.Odometry(gr.Kinematics(rover), measured=rover.joints, suspicion=WheelSuspicion())
+    slopes = np.linspace(-0.1, 0.1, rover.n_joints)
+    for k in range(200):
+        t = 0.02 * k
+        odo.update(t, np.ones(rover.n_joints), 0.2 + slopes * t, (0.0, 0.0))
+    np.testing.assert_allclose(odo._store.suspicion.angle_rate, slopes, rtol=0.0, atol=1e-9)

@@ -67,7 +67,10 @@ def test_driving_uphill_too_steep_is_a_slide_downhill():
 def test_what_lies_on_its_hull_slides_with_all_of_its_speed(velocity):
     state = np.concatenate([[1.0, 0, 0, 0], [0.0, 0.0, 1.0], np.zeros(HUSKY.n_joints)])
     v = np.concatenate([np.zeros(3), velocity, np.zeros(HUSKY.n_joints)])
-    contacts, loads = np.zeros((1, 4, CONTACT_COLUMNS)), np.array([[0.0, 0.0, 0.0, 0.0, 3.0]])  # three points of the hull carry
+    contacts, loads = (
+        np.zeros((1, 4, CONTACT_COLUMNS)),
+        np.array([[0.0, 0.0, 0.0, 0.0, 3.0]]),
+    )  # three points of the hull carry
     contacts[..., 5] = 1.0
     contacts[..., :2] = HUSKY.wheel_positions[:, :2]
     out = np.zeros((1, HAPPENED_COLUMNS))
