@@ -6,7 +6,10 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.special import i0e
 
+from grouser._compile.jit import entry
+from grouser._kernels.robot.hidden_motion import rice
 from grouser.errors import OdometryError
 from grouser.robot import Monitor, MonitorSettings
 
@@ -120,6 +123,32 @@ def test_fixes_find_it_whatever_the_heading():
             assert not (monitor.stuck and t < 20.0)
         assert monitor.stuck
         assert monitor.alarms[0].time < 22.0
+
+
+@entry
+def likelihood_of_distance(moved, way, sigma, floor):
+    return rice(moved, way, sigma, floor)
+
+
+@pytest.mark.parametrize("moved", [0.0, 0.01, 0.3, 2.0])
+@pytest.mark.parametrize("way", [0.0, 0.02, 0.25, 1.9])
+def test_the_likelihood_of_a_distance_between_two_fixes_is_rices(moved, way):
+    sigma = 0.1
+    exact = i0e(moved * way / sigma**2) * np.exp(-0.5 * ((moved - way) / sigma) ** 2)
+    # The polynomials are good to 1.9e-7 of e^−x √x I₀, which is 0.4 where x is large.
+    assert likelihood_of_distance(moved, way, sigma, 0.0) == pytest.approx(exact, rel=1e-6, abs=1e-300)
+
+
+@pytest.mark.parametrize("slip", [0.0, 0.3, 0.55])
+def test_fixes_of_a_robot_that_slips_as_it_is_known_to_are_no_alarm(slip):
+    monitor, rng, x = Monitor(), np.random.default_rng(5), 0.0
+    for k in range(1, 3001):
+        x += 0.02 * 0.5 * (1.0 - slip)
+        if k % 10 == 0:
+            monitor.fix(0.02 * k, np.array([x, 0.0]) + rng.normal(0.0, 0.01, 2), 0.01)
+        monitor.update(0.02 * k, 0.5, slip=slip)
+    assert kinds(monitor) == []
+    assert monitor.moved_share > 0.9
 
 
 def test_one_outlier_is_no_evidence():

@@ -77,7 +77,8 @@ def rice(moved, way, sigma, floor):
         scaled *= math.exp(-x)
     else:
         t = 3.75 / x
-        scaled = 0.39894228 + t * (0.01328592 + t * (0.00225319 + t * (-0.00157565 + t * 0.00916281)))
+        high = -0.02057706 + t * (0.02635537 + t * (-0.01647633 + t * 0.00392377))
+        scaled = 0.39894228 + t * (0.01328592 + t * (0.00225319 + t * (-0.00157565 + t * (0.00916281 + t * high))))
         scaled /= math.sqrt(x)
     return scaled * math.exp(-0.5 * ((moved - way) / sigma) ** 2) + floor
 
